@@ -1,0 +1,1 @@
+//! Accounts and the bindings that let an outside identity act for one.

@@ -1,0 +1,3 @@
+//! One durable run.
+
+pub mod turn;
