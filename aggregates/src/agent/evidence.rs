@@ -1,0 +1,3 @@
+//! What a run's turns read and may cite.
+
+pub mod item;
