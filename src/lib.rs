@@ -1,1 +1,8 @@
+//! Helix: durable, governed agent runs on an event-sourced, hash-chained Postgres log.
+//!
+//! `app` knows policy and idempotency, `store` the log, the doors how callers speak. Arrows point
+//! one way: doors → `app` → `store` and projections → aggregates.
 
+pub mod ids;
+pub mod metrics;
+pub mod store;

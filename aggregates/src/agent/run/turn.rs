@@ -109,7 +109,9 @@ impl TurnFailure {
     pub fn into_result(self) -> TurnResult {
         let unresolved = match self {
             Self::ProtectedContent => self.code(),
-            Self::RunExpired | Self::Timeout | Self::ExecutorFailed => "executor_result_unavailable",
+            Self::RunExpired | Self::Timeout | Self::ExecutorFailed => {
+                "executor_result_unavailable"
+            }
         };
         let mut sanitized = Map::new();
         sanitized.insert("ok".into(), Value::Bool(false));

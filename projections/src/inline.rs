@@ -1,0 +1,21 @@
+//! The inline projection: the summary of a stream, written by the flush that writes its events.
+
+use helix_aggregates::decider::Decider;
+use helix_aggregates::time::Timestamp;
+use uuid::Uuid;
+
+/// What reads of a stream are answered from. The store seals `body` before it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Summary {
+    /// Clear, for queries.
+    pub status: String,
+    /// When a background worker has to look at the stream next.
+    pub due: Option<Timestamp>,
+    /// The view as JSON, or nothing when reads never need it.
+    pub body: Option<Vec<u8>>,
+}
+
+/// An aggregate whose summary is a pure function of its state.
+pub trait Inline: Decider {
+    fn summary(&self, stream: Uuid) -> Summary;
+}

@@ -1,0 +1,54 @@
+//! The event store: load → decide → append over one hash-chained Postgres log (ADR 0001).
+//!
+//! What must stay true: a caller is answered only after its commit; the bytes that are hashed are
+//! the bytes that are stored; a version check is a chain check; nothing personal is written in
+//! clear. Nothing outside this module knows the tables of schema `es`.
+
+pub mod append;
+pub mod appender;
+pub mod clock;
+pub mod database;
+pub mod event_store;
+pub mod flush;
+pub mod keyfile;
+pub mod keyring;
+pub mod lease;
+pub mod ledger;
+pub mod log;
+pub mod owner;
+pub mod read;
+pub mod receipt;
+pub mod sealing;
+pub mod upcast;
+pub mod watch;
+
+mod core;
+
+pub use core::{Core, CoreConfig};
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("another writer moved the stream")]
+    HeadMoved,
+    #[error("the idempotency key is already in use")]
+    ReceiptTaken,
+    #[error("the credential behind this command was revoked")]
+    Revoked,
+    #[error("the append queue is full")]
+    Overloaded,
+    #[error("the database is not available")]
+    Unavailable(#[source] sqlx::Error),
+    #[error("the database did not answer in time")]
+    TimedOut,
+    #[error("stored data is damaged: {0}")]
+    Damaged(String),
+    #[error("the key {0} is missing from the key file")]
+    KeyMissing(String),
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Unavailable(error)
+    }
+}

@@ -1,0 +1,163 @@
+//! The store's parts, wired together once for a process.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quick_cache::sync::Cache;
+use sqlx::PgPool;
+use sqlx::postgres::PgConnectOptions;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use super::StoreError;
+use super::append::Append;
+use super::appender::{Appender, Lanes};
+use super::clock::DbClock;
+use super::database;
+use super::flush::Form;
+use super::keyring::{Keyring, KeyringError};
+use super::owner::{self, Lane, MAX_LANES, OwnerKey};
+use super::sealing::DataKey;
+use super::watch::Hub;
+use crate::ids::Ids;
+use crate::metrics::Metrics;
+
+/// How the store is set up.
+#[derive(Debug, Clone)]
+pub struct CoreConfig {
+    /// Lanes that new owners are spread over, 1 to 64.
+    pub lanes: u8,
+    pub form: Form,
+    /// Commands that may wait in one lane.
+    pub queue: usize,
+    /// Connections for reads; appends have their own.
+    pub read_connections: u32,
+}
+
+impl Default for CoreConfig {
+    fn default() -> Self {
+        Self {
+            lanes: 1,
+            form: Form::Fast,
+            queue: 4_096,
+            read_connections: 16,
+        }
+    }
+}
+
+/// Everything the store needs at run time. One a process.
+#[derive(Debug)]
+pub struct Core {
+    pub pool: PgPool,
+    pub keyring: Keyring,
+    pub clock: DbClock,
+    pub hub: Hub,
+    pub ids: Ids,
+    pub metrics: Metrics,
+    lanes: u8,
+    appenders: Vec<Appender>,
+    owners: Cache<OwnerKey, Lane>,
+    tasks: JoinSet<()>,
+}
+
+impl Core {
+    /// Opens a migrated database. Background tasks end with the value.
+    pub async fn open(
+        options: &PgConnectOptions,
+        key_file: &Path,
+        config: CoreConfig,
+        metrics: Metrics,
+    ) -> Result<Arc<Self>, KeyringError> {
+        let ids = Ids;
+        let pool = database::connect(options.clone(), config.read_connections).await?;
+        let append_pool = database::connect(
+            options
+                .clone()
+                .options([("plan_cache_mode", "force_generic_plan")]),
+            4,
+        )
+        .await?;
+        let side_pool =
+            database::connect(options.clone().options([("synchronous_commit", "off")]), 3).await?;
+        let keyring = Keyring::open(key_file, &pool, ids.uuid()).await?;
+        let clock = DbClock::start(&pool).await?;
+        let hub = Hub::default();
+        let lanes = Lanes {
+            pool: append_pool,
+            form: config.form,
+            queue: config.queue,
+            hub: hub.clone(),
+            metrics: metrics.clone(),
+        };
+        // Owners may live in any lane that was ever in use, so every lane has its way in.
+        let appenders = (0..MAX_LANES)
+            .filter_map(Lane::new)
+            .map(|lane| Appender::start(lane, lanes.clone()))
+            .collect();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(clock.clone().keep(side_pool.clone()));
+        tasks.spawn(hub.clone().tell_others(side_pool.clone()));
+        tasks.spawn(hub.clone().hear_others(side_pool));
+        tasks.spawn(count_connections(pool.clone(), metrics.clone()));
+        Ok(Arc::new(Self {
+            pool,
+            keyring,
+            clock,
+            hub,
+            ids,
+            metrics,
+            lanes: config.lanes.clamp(1, MAX_LANES),
+            appenders,
+            owners: Cache::new(10_000),
+            tasks,
+        }))
+    }
+
+    /// The lane of an owner, fixed at its first use.
+    pub async fn lane(&self, owner: &OwnerKey) -> Result<Lane, StoreError> {
+        if let Some(lane) = self.owners.get(owner) {
+            return Ok(lane);
+        }
+        let lane = owner::lane_of(&self.pool, owner, self.lanes).await?;
+        self.owners.insert(*owner, lane);
+        Ok(lane)
+    }
+
+    /// Commits `append`, or says why not. Answered only after the commit.
+    pub async fn append(&self, append: Append) -> Result<(), StoreError> {
+        let appender = self
+            .appenders
+            .get(append.lane.index())
+            .ok_or_else(|| StoreError::Damaged("no such lane".to_owned()))?;
+        appender.append(append).await
+    }
+
+    /// The key with this id, or `None` when its texts are erased.
+    pub async fn key(&self, key_id: Option<Uuid>) -> Result<Option<Arc<DataKey>>, StoreError> {
+        match key_id {
+            Some(id) => self.keyring.key(&self.pool, id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Background tasks that are still running; all of them, unless one failed.
+    pub fn background_tasks(&self) -> usize {
+        self.tasks.len()
+    }
+}
+
+async fn count_connections(pool: PgPool, metrics: Metrics) {
+    loop {
+        let idle = i64::try_from(pool.num_idle()).unwrap_or(0);
+        metrics
+            .pool_connections
+            .with_label_values(&["idle"])
+            .set(idle);
+        metrics
+            .pool_connections
+            .with_label_values(&["used"])
+            .set(i64::from(pool.size()) - idle);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+}

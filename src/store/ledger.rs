@@ -1,0 +1,151 @@
+//! Changes of the access ledger that ride in the transaction of the event that justifies them
+//! (`access` 2).
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+/// One row change. Texts arrive sealed or as MACs: nothing here is readable.
+#[derive(Debug, Clone)]
+pub enum LedgerChange {
+    AddDataKey(WrappedKey),
+    AddAccount {
+        account: Uuid,
+        email_mac: [u8; 32],
+        account_type: &'static str,
+        key_id: Uuid,
+        body: Vec<u8>,
+        at_ms: i64,
+    },
+    LinkProvider {
+        provider: String,
+        subject_mac: [u8; 32],
+        account: Uuid,
+        at_ms: i64,
+    },
+    /// Makes the binding usable; linking the same tuple again revives the same row.
+    LinkBinding(BindingRow),
+    Revoke {
+        row_id: Uuid,
+        reason: &'static str,
+        at_ms: i64,
+    },
+}
+
+/// A data key as the database may see it.
+#[derive(Debug, Clone)]
+pub struct WrappedKey {
+    pub key_id: Uuid,
+    pub owner: [u8; 32],
+    pub bucket: i16,
+    pub kek_id: String,
+    pub wrapped: Vec<u8>,
+    pub at_ms: i64,
+}
+
+#[derive(Debug, Clone)]
+pub struct BindingRow {
+    pub tuple_mac: [u8; 32],
+    pub binding_ref: String,
+    pub stream: Uuid,
+    pub row_id: Uuid,
+    pub account: Uuid,
+    pub provider: String,
+    pub key_id: Uuid,
+    pub body: Vec<u8>,
+    pub at_ms: i64,
+}
+
+/// Applies one change inside the append's transaction.
+pub async fn apply(conn: &mut PgConnection, change: &LedgerChange) -> Result<(), sqlx::Error> {
+    match change {
+        LedgerChange::AddDataKey(key) => add_data_key(conn, key).await,
+        LedgerChange::AddAccount { account, email_mac, account_type, key_id, body, at_ms } => {
+            sqlx::query(
+                "insert into access.account (account_id, email_mac, account_type, key_id, body, created_at_ms)
+                 values ($1, $2, $3, $4, $5, $6)",
+            )
+            .bind(account)
+            .bind(&email_mac[..])
+            .bind(*account_type)
+            .bind(key_id)
+            .bind(body)
+            .bind(at_ms)
+            .execute(conn)
+            .await
+            .map(drop)
+        }
+        LedgerChange::LinkProvider { provider, subject_mac, account, at_ms } => sqlx::query(
+            "insert into access.linked_provider (provider, subject_mac, account_id, linked_at_ms)
+             values ($1, $2, $3, $4) on conflict do nothing",
+        )
+        .bind(provider)
+        .bind(&subject_mac[..])
+        .bind(account)
+        .bind(at_ms)
+        .execute(conn)
+        .await
+        .map(drop),
+        LedgerChange::LinkBinding(binding) => link_binding(conn, binding).await,
+        LedgerChange::Revoke { row_id, reason, at_ms } => sqlx::query(
+            "update access.ledger set revoked_at_ms = $2, revoked_reason = $3
+              where row_id = $1 and revoked_at_ms is null",
+        )
+        .bind(row_id)
+        .bind(at_ms)
+        .bind(*reason)
+        .execute(conn)
+        .await
+        .map(drop),
+    }
+}
+
+/// Also used on its own: a data key without a user is harmless.
+pub async fn add_data_key(conn: &mut PgConnection, key: &WrappedKey) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "insert into es.data_key (key_id, owner_key, bucket, kek_id, wrapped, created_at_ms)
+         values ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(key.key_id)
+    .bind(&key.owner[..])
+    .bind(key.bucket)
+    .bind(&key.kek_id)
+    .bind(&key.wrapped)
+    .bind(key.at_ms)
+    .execute(conn)
+    .await
+    .map(drop)
+}
+
+async fn link_binding(conn: &mut PgConnection, binding: &BindingRow) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "insert into access.ledger as t (row_id, kind, door, account_id, created_at_ms)
+         values ($1, 'agent_binding', 'agent', $2, $3)
+         on conflict (row_id) do update
+            set revoked_at_ms = null, revoked_reason = null, account_id = excluded.account_id",
+    )
+    .bind(binding.row_id)
+    .bind(binding.account)
+    .bind(binding.at_ms)
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query(
+        "insert into access.agent_binding
+            (tuple_mac, binding_ref, stream_id, row_id, account_id, provider, key_id, body, linked_at_ms)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         on conflict (tuple_mac) do update
+            set account_id = excluded.account_id, key_id = excluded.key_id, body = excluded.body,
+                linked_at_ms = excluded.linked_at_ms",
+    )
+    .bind(&binding.tuple_mac[..])
+    .bind(&binding.binding_ref)
+    .bind(binding.stream)
+    .bind(binding.row_id)
+    .bind(binding.account)
+    .bind(&binding.provider)
+    .bind(binding.key_id)
+    .bind(&binding.body)
+    .bind(binding.at_ms)
+    .execute(conn)
+    .await
+    .map(drop)
+}

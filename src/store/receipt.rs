@@ -1,0 +1,157 @@
+//! Idempotency receipts as the log keeps them (`agent-api` 1.6). Rules live in `app::idempotency`.
+
+use sqlx::{PgPool, Row};
+use uuid::Uuid;
+
+use super::StoreError;
+use super::owner::{Lane, OwnerKey};
+
+/// How long a key is remembered from its reservation: 24 hours.
+pub const RETENTION_MS: i64 = 24 * 3_600_000;
+
+/// What names a receipt. Only hashes and MACs: the key and the request are not recoverable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptKey {
+    pub owner: OwnerKey,
+    /// `start`, `continue:<run_id>`, `cancel:<run_id>`.
+    pub operation: String,
+    pub key_hash: [u8; 32],
+}
+
+/// The part of a receipt that an append writes.
+#[derive(Debug, Clone)]
+pub struct ReceiptWrite {
+    pub key: ReceiptKey,
+    pub request_mac: [u8; 32],
+    pub subject: String,
+    pub outcome: ReceiptOutcome,
+}
+
+#[derive(Debug, Clone)]
+pub enum ReceiptOutcome {
+    /// Reserved by `claim`; only that claim may complete it.
+    Processing {
+        claim: Uuid,
+        claimed_version: u64,
+        lease_ms: i64,
+    },
+    Completed {
+        claim: Option<Uuid>,
+        status: u16,
+        key_id: Uuid,
+        body: Vec<u8>,
+    },
+}
+
+impl ReceiptWrite {
+    /// Whether this write completes a reservation made earlier.
+    pub fn is_completion(&self) -> bool {
+        matches!(
+            self.outcome,
+            ReceiptOutcome::Completed { claim: Some(_), .. }
+        )
+    }
+
+    pub fn weight(&self) -> usize {
+        match &self.outcome {
+            ReceiptOutcome::Processing { .. } => 0,
+            ReceiptOutcome::Completed { body, .. } => body.len(),
+        }
+    }
+}
+
+/// A receipt found in the log that is not yet forgotten.
+#[derive(Debug, Clone)]
+pub struct FoundReceipt {
+    pub request_mac: Vec<u8>,
+    pub subject: String,
+    pub claimed_version: Option<u64>,
+    pub state: FoundState,
+}
+
+#[derive(Debug, Clone)]
+pub enum FoundState {
+    Processing {
+        lease_until_ms: i64,
+    },
+    Completed {
+        status: u16,
+        key_id: Uuid,
+        body: Vec<u8>,
+    },
+    OutcomeUnknown,
+}
+
+/// Looks a receipt up. A reservation whose lease has passed becomes `outcome_unknown` here, once
+/// and for all; a forgotten one is not found.
+pub async fn find(
+    pool: &PgPool,
+    lane: Lane,
+    key: &ReceiptKey,
+) -> Result<Option<FoundReceipt>, StoreError> {
+    let row = sqlx::query(
+        "select request_mac, subject, claimed_version, state, status, key_id, body, lease_until_ms,
+                lease_until_ms <= es.now_ms() as lapsed
+           from es.receipt
+          where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
+            and expires_at_ms > es.now_ms()",
+    )
+    .bind(lane.number())
+    .bind(&key.owner.as_bytes()[..])
+    .bind(&key.operation)
+    .bind(&key.key_hash[..])
+    .fetch_optional(pool)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let stored: String = row.try_get("state")?;
+    let state = match stored.as_str() {
+        "completed" => FoundState::Completed {
+            status: u16::try_from(row.try_get::<i16, _>("status")?).unwrap_or(200),
+            key_id: row.try_get("key_id")?,
+            body: row.try_get("body")?,
+        },
+        "processing" if row.try_get::<bool, _>("lapsed")? => {
+            mark_unknown(pool, lane, key).await?;
+            FoundState::OutcomeUnknown
+        }
+        "processing" => FoundState::Processing {
+            lease_until_ms: row.try_get("lease_until_ms")?,
+        },
+        _ => FoundState::OutcomeUnknown,
+    };
+    Ok(Some(FoundReceipt {
+        request_mac: row.try_get("request_mac")?,
+        subject: row.try_get("subject")?,
+        claimed_version: row
+            .try_get::<Option<i64>, _>("claimed_version")?
+            .and_then(|version| u64::try_from(version).ok()),
+        state,
+    }))
+}
+
+/// Records that the outcome of a reservation will never be known from the receipt alone.
+pub async fn mark_unknown(pool: &PgPool, lane: Lane, key: &ReceiptKey) -> Result<(), StoreError> {
+    sqlx::query(
+        "update es.receipt set state = 'outcome_unknown'
+          where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
+            and state = 'processing'",
+    )
+    .bind(lane.number())
+    .bind(&key.owner.as_bytes()[..])
+    .bind(&key.operation)
+    .bind(&key.key_hash[..])
+    .execute(pool)
+    .await?;
+    Ok(())
+}
+
+/// Deletes receipts that are forgotten anyway, at most 1,000 a call.
+pub async fn sweep(pool: &PgPool) -> Result<u64, StoreError> {
+    let done = sqlx::query(
+        "delete from es.receipt where ctid in
+            (select ctid from es.receipt where expires_at_ms <= es.now_ms() limit 1000)",
+    )
+    .execute(pool)
+    .await?;
+    Ok(done.rows_affected())
+}

@@ -1,0 +1,165 @@
+//! Who waits for which stream, and how word of a commit reaches them.
+//!
+//! In this process a commit is published when it is acknowledged. Other processes hear one
+//! contentless `NOTIFY` at most every 10 ms, sent outside every append; a look at the heads once a
+//! second is the safety net. A lost notice delays a waiter, it never loses an event.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dashmap::DashMap;
+use sqlx::postgres::PgListener;
+use sqlx::{PgPool, Row};
+use tokio::sync::{Notify, watch};
+use uuid::Uuid;
+
+const CHANNEL: &str = "helix_es";
+const NOTIFY_EVERY: Duration = Duration::from_millis(10);
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The meeting place of writers and waiters.
+#[derive(Debug, Clone, Default)]
+pub struct Hub {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    watched: DashMap<Uuid, watch::Sender<u64>>,
+    committed: Notify,
+}
+
+/// A waiter's place; dropping the last one of a stream forgets the stream.
+#[derive(Debug)]
+pub struct Watch {
+    stream: Uuid,
+    shared: Arc<Shared>,
+    versions: watch::Receiver<u64>,
+}
+
+impl Watch {
+    /// Waits until the stream is known to be past `version`. Cancel-safe.
+    pub async fn past(&mut self, version: u64) {
+        // The sender lives in the map at least as long as this receiver.
+        if self
+            .versions
+            .wait_for(|seen| *seen > version)
+            .await
+            .is_err()
+        {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // This receiver still counts while the closure runs.
+        self.shared
+            .watched
+            .remove_if(&self.stream, |_, sender| sender.receiver_count() <= 1);
+    }
+}
+
+impl Hub {
+    pub fn watch(&self, stream: Uuid) -> Watch {
+        let entry = self
+            .shared
+            .watched
+            .entry(stream)
+            .or_insert_with(|| watch::channel(0).0);
+        let versions = entry.subscribe();
+        drop(entry);
+        Watch {
+            stream,
+            shared: Arc::clone(&self.shared),
+            versions,
+        }
+    }
+
+    /// Tells this process's waiters, and lets the other processes be told.
+    pub fn publish(&self, stream: Uuid, version: u64) {
+        self.raise(stream, version);
+        self.shared.committed.notify_one();
+    }
+
+    fn raise(&self, stream: Uuid, version: u64) {
+        if let Some(sender) = self.shared.watched.get(&stream) {
+            sender.send_if_modified(|seen| {
+                let newer = version > *seen;
+                *seen = version.max(*seen);
+                newer
+            });
+        }
+    }
+
+    /// Tells other processes that something was committed. Runs until cancelled.
+    pub async fn tell_others(self, pool: PgPool) {
+        loop {
+            self.shared.committed.notified().await;
+            // Failure costs the others at most a second: they look by themselves.
+            if let Err(error) = sqlx::query("select pg_notify($1, '')")
+                .bind(CHANNEL)
+                .execute(&pool)
+                .await
+            {
+                tracing::debug!(error = %super::appender::Redacted(&error), "a wake-up was not sent");
+            }
+            tokio::time::sleep(NOTIFY_EVERY).await;
+        }
+    }
+
+    /// Hears other processes. Runs until cancelled; a lost connection is made again.
+    pub async fn hear_others(self, pool: PgPool) {
+        let mut listener = None;
+        loop {
+            if listener.is_none() {
+                listener = listen(&pool).await;
+            }
+            match &mut listener {
+                Some(open) => {
+                    if let Ok(Err(_)) = tokio::time::timeout(LOOK_EVERY, open.try_recv()).await {
+                        listener = None;
+                    }
+                }
+                None => tokio::time::sleep(LOOK_EVERY).await,
+            }
+            self.look(&pool).await;
+        }
+    }
+
+    async fn look(&self, pool: &PgPool) {
+        let ids: Vec<Uuid> = self
+            .shared
+            .watched
+            .iter()
+            .map(|entry| *entry.key())
+            .collect();
+        if ids.is_empty() {
+            return;
+        }
+        let lanes: Vec<i16> = ids.iter().map(|id| i16::from(id.as_bytes()[15])).collect();
+        let heads = sqlx::query(
+            "select s.stream_id, s.version from unnest($1::smallint[], $2::uuid[]) as u(lane, id)
+               join es.stream s on s.lane = u.lane and s.stream_id = u.id",
+        )
+        .bind(lanes)
+        .bind(ids)
+        .fetch_all(pool)
+        .await;
+        let Ok(heads) = heads else { return };
+        for head in heads {
+            if let (Ok(stream), Ok(version)) =
+                (head.try_get("stream_id"), head.try_get::<i64, _>("version"))
+            {
+                self.raise(stream, u64::try_from(version).unwrap_or(0));
+            }
+        }
+    }
+}
+
+async fn listen(pool: &PgPool) -> Option<PgListener> {
+    let mut listener = PgListener::connect_with(pool).await.ok()?;
+    listener.listen(CHANNEL).await.ok()?;
+    Some(listener)
+}
