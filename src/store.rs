@@ -24,7 +24,9 @@ pub mod watch;
 
 mod core;
 
-pub use core::{Core, CoreConfig};
+pub use appender::Redacted;
+
+pub use self::core::{Core, CoreConfig};
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

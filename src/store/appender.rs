@@ -403,7 +403,7 @@ impl FailureKind {
 }
 
 /// A database error without the values it may quote.
-pub(super) struct Redacted<'a>(pub &'a sqlx::Error);
+pub struct Redacted<'a>(pub &'a sqlx::Error);
 
 impl std::fmt::Display for Redacted<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
