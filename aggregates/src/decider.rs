@@ -21,9 +21,7 @@ pub trait WireEvent:
 }
 
 /// An aggregate's rules.
-pub trait Decider:
-    Default + Clone + Serialize + DeserializeOwned + Send + Sync + 'static
-{
+pub trait Decider: Default + Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The stream kind, a permanent literal.
     const KIND: &'static str;
     type Command: Send + Sync + 'static;

@@ -94,7 +94,9 @@ impl EventId {
 pub fn has_run_id_shape(text: &str) -> bool {
     text.strip_prefix("run_").is_some_and(|rest| {
         (8..=200).contains(&rest.len())
-            && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
+            && rest
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
     })
 }
 
@@ -110,7 +112,9 @@ pub struct OwnerTuple {
 /// A subject may be an e-mail address, so it stays out of logs.
 impl fmt::Debug for OwnerTuple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnerTuple").field("profile", &self.profile).finish_non_exhaustive()
+        f.debug_struct("OwnerTuple")
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
     }
 }
 
@@ -126,7 +130,11 @@ impl OwnerTuple {
     pub fn ownership(&self) -> Ownership {
         Ownership {
             tenant_ref: reference("tenant", &self.tenant, 24),
-            principal_ref: reference("principal", &format!("{}\n{}", self.issuer, self.subject), 24),
+            principal_ref: reference(
+                "principal",
+                &format!("{}\n{}", self.issuer, self.subject),
+                24,
+            ),
             account_profile_ref: reference("account-profile", &self.profile, 24),
         }
     }
@@ -134,7 +142,11 @@ impl OwnerTuple {
 
 /// The public reference of an account binding.
 pub fn binding_ref(issuer: &str, tenant: &str, provider: &str, subject: &str) -> String {
-    reference("agent-binding", &format!("{issuer}\n{tenant}\n{provider}\n{subject}"), 32)
+    reference(
+        "agent-binding",
+        &format!("{issuer}\n{tenant}\n{provider}\n{subject}"),
+        32,
+    )
 }
 
 fn reference(prefix: &str, text: &str, digits: usize) -> String {

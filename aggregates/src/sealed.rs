@@ -78,7 +78,9 @@ impl<'de, T: serde::de::DeserializeOwned> Deserialize<'de> for Sealed<T> {
             return Err(Error::custom("a sealed value is an object with one mark"));
         };
         if let Some(value) = object.remove(OPEN_MARK) {
-            return serde_json::from_value(value).map(Self::Open).map_err(Error::custom);
+            return serde_json::from_value(value)
+                .map(Self::Open)
+                .map_err(Error::custom);
         }
         match object.remove(SEALED_MARK) {
             Some(Value::String(ciphertext)) => Ok(Self::Closed(ciphertext)),
@@ -99,9 +101,15 @@ mod tests {
 
     #[test]
     fn both_forms_survive_a_round_trip() {
-        for sealed in [Sealed::Open("text".to_owned()), Sealed::Closed("c2VhbA".to_owned())] {
+        for sealed in [
+            Sealed::Open("text".to_owned()),
+            Sealed::Closed("c2VhbA".to_owned()),
+        ] {
             let json = serde_json::to_string(&sealed).unwrap();
-            assert_eq!(serde_json::from_str::<Sealed<String>>(&json).unwrap(), sealed);
+            assert_eq!(
+                serde_json::from_str::<Sealed<String>>(&json).unwrap(),
+                sealed
+            );
         }
     }
 }

@@ -19,7 +19,11 @@ pub enum TextError {
 
 /// The length the contracts mean: UTF-16 code units.
 pub fn utf16_len(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().map(char::len_utf16).sum()
+    }
 }
 
 /// White space as ECMAScript's `trim` sees it.
@@ -92,7 +96,11 @@ impl<const MAX: usize> fmt::Debug for Text<MAX> {
 
 /// Refuses U+0000–U+001F and U+007F, which could forge the joined text of an audit hash.
 pub fn without_controls(text: &str) -> Result<&str, TextError> {
-    if text.chars().any(|c| c.is_ascii_control()) { Err(TextError::Control) } else { Ok(text) }
+    if text.chars().any(|c| c.is_ascii_control()) {
+        Err(TextError::Control)
+    } else {
+        Ok(text)
+    }
 }
 
 /// Trims, drops empties and repeats; the first occurrence keeps its place.

@@ -100,8 +100,14 @@ pub fn families_of(kind: &str) -> Vec<&'static str> {
     let kind = kind.to_ascii_lowercase();
     let has = |needle: &str| kind.contains(needle);
     let rules: [(bool, &'static str); 7] = [
-        (has("internet_search") || has("web_research"), "internet_search_evidence"),
-        (has("scholarly") || has("paper_result") || has("full_text"), "scholarly_evidence"),
+        (
+            has("internet_search") || has("web_research"),
+            "internet_search_evidence",
+        ),
+        (
+            has("scholarly") || has("paper_result") || has("full_text"),
+            "scholarly_evidence",
+        ),
         (has("research_library"), "research_library_evidence"),
         (
             has("repo_") || has("doc_search") || has("doc_summary") || has("doc_location"),
@@ -130,5 +136,6 @@ pub fn families_of(kind: &str) -> Vec<&'static str> {
 }
 
 fn precedes(text: &str, first: &str, then: &str) -> bool {
-    text.find(first).is_some_and(|at| text[at + first.len()..].contains(then))
+    text.find(first)
+        .is_some_and(|at| text[at + first.len()..].contains(then))
 }
