@@ -96,6 +96,14 @@ impl TurnFailure {
         }
     }
 
+    /// What `latest_result` says: 500 for every turn that has no result (`agent-api` 2.7).
+    fn reported_status(self) -> u16 {
+        match self {
+            Self::ProtectedContent => 400,
+            Self::RunExpired | Self::Timeout | Self::ExecutorFailed => 500,
+        }
+    }
+
     fn summary(self) -> &'static str {
         match self {
             Self::RunExpired => "The run reached its expiry before the turn finished.",
@@ -115,7 +123,7 @@ impl TurnFailure {
         };
         let mut sanitized = Map::new();
         sanitized.insert("ok".into(), Value::Bool(false));
-        sanitized.insert("status".into(), self.status_code().into());
+        sanitized.insert("status".into(), self.reported_status().into());
         sanitized.insert("failure_code".into(), self.code().into());
         sanitized.insert("raw_error_included".into(), Value::Bool(false));
         sanitized.insert("raw_provider_payload_included".into(), Value::Bool(false));
