@@ -10,6 +10,7 @@ pub mod clock;
 pub mod database;
 pub mod event_store;
 pub mod flush;
+pub mod guarded;
 pub mod keyfile;
 pub mod keyring;
 pub mod lease;
@@ -23,6 +24,8 @@ pub mod upcast;
 pub mod watch;
 
 mod core;
+
+pub use appender::Redacted;
 
 pub use appender::Redacted;
 

@@ -19,3 +19,24 @@ pub struct Summary {
 pub trait Inline: Decider {
     fn summary(&self, stream: Uuid) -> Summary;
 }
+
+impl Inline for helix_aggregates::agent::evidence::Evidence {
+    /// Refs are looked up in the folded stream, so there is nothing to summarise.
+    fn summary(&self, _stream: Uuid) -> Summary {
+        Summary::default()
+    }
+}
+
+impl Inline for helix_aggregates::access::account::Account {
+    /// Look-ups use the ledger rows written beside the events.
+    fn summary(&self, _stream: Uuid) -> Summary {
+        Summary::default()
+    }
+}
+
+impl Inline for helix_aggregates::access::agent_account::AgentAccount {
+    /// Look-ups use the ledger rows written beside the events.
+    fn summary(&self, _stream: Uuid) -> Summary {
+        Summary::default()
+    }
+}

@@ -356,6 +356,8 @@ pub fn decode<E: WireEvent>(
     stored: &StoredEvent,
 ) -> Result<E, StoreError> {
     let mut payload: Value = serde_json::from_slice(&stored.payload).map_err(damaged)?;
+    // Texts under another key, as after a change of hands, stay closed.
+    let key = key.filter(|key| stored.key_id == Some(key.id()));
     sealing::open_marks(&mut payload, key, stream, stored.seq)?;
     let (_, payload) = upcast(UPCASTERS, &stored.kind, stored.ver, payload);
     let tagged = Value::Object(std::iter::once((stored.kind.clone(), payload)).collect());

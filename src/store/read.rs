@@ -90,7 +90,7 @@ pub async fn events(
     rows.iter().map(event_of).collect()
 }
 
-fn event_of(row: &PgRow) -> Result<StoredEvent, StoreError> {
+pub(super) fn event_of(row: &PgRow) -> Result<StoredEvent, StoreError> {
     Ok(StoredEvent {
         seq: unsigned(row.try_get("seq")?),
         at: row.try_get("at")?,

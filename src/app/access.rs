@@ -1,0 +1,4 @@
+//! Use cases of accounts and of the identities that act for them.
+
+pub mod accounts;
+pub mod admission;

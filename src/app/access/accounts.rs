@@ -1,0 +1,379 @@
+//! Accounts and bindings from the operator's side (`operations` 3).
+
+use std::sync::Arc;
+
+use helix_aggregates::access::account::Account;
+use helix_aggregates::access::account::command::{AccountCommand, AccountType, NewAccount, ProviderSubject};
+use helix_aggregates::access::account::error::AccountError;
+use helix_aggregates::access::agent_account::AgentAccount;
+use helix_aggregates::access::agent_account::command::{AgentAccountCommand, NewBinding};
+use helix_aggregates::access::agent_account::error::AgentAccountError;
+use helix_aggregates::ids::{AccountId, binding_ref};
+use helix_aggregates::text::Text;
+use helix_aggregates::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use sqlx::Row;
+use uuid::Uuid;
+
+use crate::store::append::Priority;
+use crate::store::keyring::Keyring;
+use crate::store::ledger::{BindingRow, LedgerChange};
+use crate::store::log::{ExecuteError, Log, Meta, Stream};
+use crate::store::sealing::DataKey;
+use crate::store::{Core, StoreError};
+
+/// Why an account command had no effect.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountsError {
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    #[error(transparent)]
+    Binding(#[from] AgentAccountError),
+    #[error("another account has this e-mail address")]
+    EmailTaken,
+    #[error("there is no such account")]
+    NoAccount,
+    #[error("there is no such binding")]
+    NoBinding,
+    #[error("{field}: {reason}")]
+    Invalid { field: &'static str, reason: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<ExecuteError<AccountError>> for AccountsError {
+    fn from(error: ExecuteError<AccountError>) -> Self {
+        match error {
+            ExecuteError::Refused(refusal) => refusal.into(),
+            ExecuteError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ExecuteError<AgentAccountError>> for AccountsError {
+    fn from(error: ExecuteError<AgentAccountError>) -> Self {
+        match error {
+            ExecuteError::Refused(refusal) => refusal.into(),
+            ExecuteError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// An account as the operator sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AccountView {
+    pub account_id: AccountId,
+    pub profile_id: String,
+    pub email: String,
+    #[serde(rename = "type")]
+    pub account_type: AccountType,
+}
+
+/// One line of the account list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AccountLine {
+    #[serde(flatten)]
+    pub account: AccountView,
+    pub name: String,
+    pub created_at: Timestamp,
+    pub bindings: Vec<BindingLine>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BindingLine {
+    pub binding_ref: String,
+    pub provider: String,
+    pub status: &'static str,
+}
+
+/// The outside identity of a link.
+#[derive(Debug, Clone)]
+pub struct LinkTuple {
+    pub issuer: String,
+    pub tenant: String,
+    pub provider: String,
+    pub subject: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AccountBody {
+    email: String,
+    name: String,
+}
+
+#[derive(Debug)]
+pub struct Accounts {
+    core: Arc<Core>,
+    accounts: Log<Account>,
+    bindings: Log<AgentAccount>,
+}
+
+struct AccountRow {
+    account_type: AccountType,
+    key_id: Uuid,
+}
+
+impl Accounts {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self { accounts: Log::new(Arc::clone(&core)), bindings: Log::new(Arc::clone(&core)), core }
+    }
+
+    /// Creates an account with a data key of its own.
+    pub async fn create(&self, email: &str, name: &str, account_type: AccountType) -> Result<AccountView, AccountsError> {
+        let email = field::<320>("email", email)?;
+        if !email.as_str().contains('@') {
+            return Err(AccountsError::Invalid { field: "email", reason: "is not an address".to_owned() });
+        }
+        let new = NewAccount { email: email.clone(), name: field("name", name)?, account_type };
+        let account = self.core.ids.account();
+        let owner = self.core.keyring.owner("account", &[account.uuid().as_bytes()]);
+        let lane = self.core.lane(&owner).await?;
+        let stamp = self.core.clock.stamp();
+        let at_ms = stamp.at.millis();
+        let (wrapped, key) = self.core.keyring.make(self.core.ids.uuid(), &owner, at_ms)?;
+        let body = AccountBody { email: email.as_str().to_owned(), name: new.name.as_str().to_owned() };
+        let sealed = key.seal(&body_place(account.uuid()), &spelled(&body)?)?;
+        let ledger = vec![
+            LedgerChange::AddDataKey(wrapped),
+            LedgerChange::AddAccount {
+                account: account.uuid(),
+                email_mac: self.core.keyring.mac("email", &[email.as_str().to_lowercase().as_bytes()]),
+                account_type: account_type.as_str(),
+                key_id: key.id(),
+                body: sealed,
+                at_ms,
+            },
+        ];
+        let stream = Stream { id: lane.mark(account.uuid()), lane, owner, key };
+        self.accounts
+            .execute_with(&stream, &AccountCommand::Create(new), stamp, &Meta::new(), |append| {
+                crate::store::append::Append { ledger: ledger.clone(), ..append }
+            })
+            .await
+            .map_err(email_taken)?;
+        Ok(AccountView { account_id: account, profile_id: account.to_string(), email: body.email, account_type })
+    }
+
+    /// Lets an outside identity act for an account. Linking a revoked tuple again revives it under
+    /// the same reference (settled question 20).
+    pub async fn link(&self, account: AccountId, tuple: &LinkTuple) -> Result<String, AccountsError> {
+        let row = self.row(account).await?;
+        let key = self.core.key(Some(row.key_id)).await?.ok_or(AccountsError::NoAccount)?;
+        self.link_provider(account, &key, tuple).await?;
+        let keyring = &self.core.keyring;
+        let mac = tuple_mac(keyring, &tuple.issuer, &tuple.tenant, &tuple.provider, &tuple.subject);
+        let owner = keyring.owner("agent-binding-owner", &[&mac]);
+        let lane = self.core.lane(&owner).await?;
+        let stamp = self.core.clock.stamp();
+        // One stream a tuple: its id follows from the tuple, so a second link finds the first.
+        let stream = Stream { id: lane.mark(derived(&mac)), lane, owner, key: Arc::clone(&key) };
+        let command = AgentAccountCommand::Link(Box::new(NewBinding {
+            account,
+            issuer: field("issuer", &tuple.issuer)?,
+            tenant: field("tenant", &tuple.tenant)?,
+            provider: field("provider", &tuple.provider)?,
+            subject: field("subject", &tuple.subject)?,
+        }));
+        let reference = binding_ref(&tuple.issuer, &tuple.tenant, &tuple.provider, &tuple.subject);
+        let sealed = key.seal(&reference, &spelled(&(&tuple.tenant, &tuple.subject))?)?;
+        let change = LedgerChange::LinkBinding(BindingRow {
+            tuple_mac: mac,
+            binding_ref: reference.clone(),
+            stream: stream.id,
+            row_id: stream.id,
+            account: account.uuid(),
+            provider: tuple.provider.clone(),
+            key_id: key.id(),
+            body: sealed,
+            at_ms: stamp.at.millis(),
+        });
+        self.bindings
+            .execute_with(&stream, &command, stamp, &Meta::new(), |append| {
+                crate::store::append::Append { ledger: vec![change.clone()], ..append }
+            })
+            .await?;
+        Ok(reference)
+    }
+
+    async fn link_provider(&self, account: AccountId, key: &Arc<DataKey>, tuple: &LinkTuple) -> Result<(), AccountsError> {
+        let subject = ProviderSubject {
+            provider: field("provider", &tuple.provider)?,
+            subject: field("subject", &tuple.subject)?,
+        };
+        let owner = self.core.keyring.owner("account", &[account.uuid().as_bytes()]);
+        let lane = self.core.lane(&owner).await?;
+        let stream = Stream { id: lane.mark(account.uuid()), lane, owner, key: Arc::clone(key) };
+        let stamp = self.core.clock.stamp();
+        let change = LedgerChange::LinkProvider {
+            provider: tuple.provider.clone(),
+            subject_mac: subject_mac(&self.core.keyring, &tuple.provider, &tuple.subject),
+            account: account.uuid(),
+            at_ms: stamp.at.millis(),
+        };
+        let linked = self
+            .accounts
+            .execute_with(&stream, &AccountCommand::LinkProvider(subject), stamp, &Meta::new(), |append| {
+                crate::store::append::Append { ledger: vec![change.clone()], ..append }
+            })
+            .await;
+        match linked {
+            // A second tenant of the same subject (settled question 20).
+            Ok(_) | Err(ExecuteError::Refused(AccountError::AlreadyLinked)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Revokes a binding. Every credential of its tuple is refused from the commit on.
+    pub async fn unlink(&self, reference: &str) -> Result<(), AccountsError> {
+        let row = sqlx::query("select tuple_mac, stream_id, row_id, key_id from access.agent_binding where binding_ref = $1")
+            .bind(reference)
+            .fetch_optional(&self.core.pool)
+            .await
+            .map_err(StoreError::from)?
+            .ok_or(AccountsError::NoBinding)?;
+        let mac: Vec<u8> = row.try_get("tuple_mac").map_err(StoreError::from)?;
+        let key_id: Uuid = row.try_get("key_id").map_err(StoreError::from)?;
+        let row_id: Uuid = row.try_get("row_id").map_err(StoreError::from)?;
+        let owner = self.core.keyring.owner("agent-binding-owner", &[&mac]);
+        let lane = self.core.lane(&owner).await?;
+        let key = self.core.key(Some(key_id)).await?.ok_or(AccountsError::NoBinding)?;
+        let id = row.try_get("stream_id").map_err(StoreError::from)?;
+        let stream = Stream { id, lane, owner, key };
+        let stamp = self.core.clock.stamp();
+        let reason = field("reason", "unlinked by the operator")?;
+        let change = LedgerChange::Revoke { row_id, reason: "unlinked_by_operator", at_ms: stamp.at.millis() };
+        self.bindings
+            .execute_with(&stream, &AgentAccountCommand::Revoke { reason }, stamp, &Meta::new(), |append| {
+                crate::store::append::Append {
+                    ledger: vec![change.clone()],
+                    priority: Priority::Withdrawal,
+                    ..append
+                }
+            })
+            .await?;
+        Ok(())
+    }
+
+    async fn row(&self, account: AccountId) -> Result<AccountRow, AccountsError> {
+        let row = sqlx::query("select account_type, key_id from access.account where account_id = $1 and deleted_at_ms is null")
+            .bind(account.uuid())
+            .fetch_optional(&self.core.pool)
+            .await
+            .map_err(StoreError::from)?
+            .ok_or(AccountsError::NoAccount)?;
+        let stored: String = row.try_get("account_type").map_err(StoreError::from)?;
+        Ok(AccountRow {
+            account_type: account_type(&stored),
+            key_id: row.try_get("key_id").map_err(StoreError::from)?,
+        })
+    }
+
+    /// The accounts of this server, oldest first, at most 1,000.
+    pub async fn list(&self) -> Result<Vec<AccountLine>, AccountsError> {
+        let rows = sqlx::query(
+            "select a.account_id, a.account_type, a.key_id, a.body, a.created_at_ms,
+                    coalesce(array_agg(b.binding_ref order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as refs,
+                    coalesce(array_agg(b.provider order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as providers,
+                    coalesce(array_agg(l.revoked_at_ms is null order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as active
+               from access.account a
+               left join access.agent_binding b on b.account_id = a.account_id
+               left join access.ledger l on l.row_id = b.row_id
+              where a.deleted_at_ms is null
+              group by a.account_id order by a.created_at_ms, a.account_id limit 1000",
+        )
+        .fetch_all(&self.core.pool)
+        .await
+        .map_err(StoreError::from)?;
+        let mut lines = Vec::with_capacity(rows.len());
+        for row in rows {
+            lines.push(self.line(&row).await?);
+        }
+        Ok(lines)
+    }
+
+    async fn line(&self, row: &sqlx::postgres::PgRow) -> Result<AccountLine, AccountsError> {
+        let account: Uuid = row.try_get("account_id").map_err(StoreError::from)?;
+        let key_id: Uuid = row.try_get("key_id").map_err(StoreError::from)?;
+        let sealed: Vec<u8> = row.try_get("body").map_err(StoreError::from)?;
+        let stored: String = row.try_get("account_type").map_err(StoreError::from)?;
+        let created_ms: i64 = row.try_get("created_at_ms").map_err(StoreError::from)?;
+        let refs: Vec<String> = row.try_get("refs").map_err(StoreError::from)?;
+        let providers: Vec<String> = row.try_get("providers").map_err(StoreError::from)?;
+        let active: Vec<bool> = row.try_get("active").map_err(StoreError::from)?;
+        let key = self.core.key(Some(key_id)).await?;
+        let body = key.and_then(|key| open_body(&key, account, &sealed));
+        let (email, name) = body.map_or_else(
+            || ("[erased]".to_owned(), "[erased]".to_owned()),
+            |body| (body.email, body.name),
+        );
+        let account_id = AccountId::new(account);
+        let bindings = refs.into_iter().zip(providers).zip(active).map(|((binding_ref, provider), active)| {
+            BindingLine { binding_ref, provider, status: if active { "active" } else { "revoked" } }
+        });
+        Ok(AccountLine {
+            account: AccountView {
+                account_id,
+                profile_id: account_id.to_string(),
+                email,
+                account_type: account_type(&stored),
+            },
+            name,
+            created_at: Timestamp::from_millis(created_ms),
+            bindings: bindings.collect(),
+        })
+    }
+}
+
+fn account_type(stored: &str) -> AccountType {
+    if stored == AccountType::Developer.as_str() { AccountType::Developer } else { AccountType::User }
+}
+
+fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
+    match error {
+        ExecuteError::Store(StoreError::Unavailable(sqlx::Error::Database(database)))
+            if database.constraint() == Some("account_email") =>
+        {
+            AccountsError::EmailTaken
+        }
+        other => other.into(),
+    }
+}
+
+fn field<const MAX: usize>(field: &'static str, raw: &str) -> Result<Text<MAX>, AccountsError> {
+    helix_aggregates::text::without_controls(raw)
+        .and_then(Text::parse)
+        .map_err(|reason| AccountsError::Invalid { field, reason: reason.to_string() })
+}
+
+fn spelled<T: Serialize>(value: &T) -> Result<Vec<u8>, StoreError> {
+    serde_json::to_vec(value).map_err(|error| StoreError::Damaged(error.to_string()))
+}
+
+fn body_place(account: Uuid) -> String {
+    format!("{account}/account")
+}
+
+fn open_body(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<AccountBody> {
+    let plain = key.open(&body_place(account), sealed).ok()?;
+    serde_json::from_slice(&plain).ok()
+}
+
+/// The address of an account, for the developer list.
+pub(super) fn email_of(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<String> {
+    open_body(key, account, sealed).map(|body| body.email)
+}
+
+/// The look-up of an exact (issuer, tenant, provider, subject).
+pub(super) fn tuple_mac(keyring: &Keyring, issuer: &str, tenant: &str, provider: &str, subject: &str) -> [u8; 32] {
+    keyring.mac("agent-binding", &[issuer, tenant, provider, subject].map(str::as_bytes))
+}
+
+pub(super) fn subject_mac(keyring: &Keyring, provider: &str, subject: &str) -> [u8; 32] {
+    keyring.mac("provider-subject", &[provider.as_bytes(), subject.as_bytes()])
+}
+
+fn derived(mac: &[u8; 32]) -> Uuid {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&mac[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}

@@ -1,0 +1,9 @@
+//! Use cases of agent runs.
+
+pub mod evidence;
+pub mod keyed;
+pub mod reads;
+pub mod request;
+pub mod runs;
+pub mod schema;
+pub mod turns;

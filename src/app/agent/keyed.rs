@@ -1,0 +1,105 @@
+//! A keyed operation on a run: its receipt, and the answer a receipt stores.
+
+use helix_aggregates::ids::RunId;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use crate::app::caller::Caller;
+use crate::app::idempotency::{IdempotencyKey, Judged, judge};
+use crate::app::problem::Problem;
+use crate::store::receipt::{self, ReceiptKey, ReceiptOutcome, ReceiptWrite};
+use crate::store::sealing::DataKey;
+use crate::store::{Core, StoreError};
+
+/// The answer of a run operation: a run as JSON, fresh or stored.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    pub run_id: String,
+    /// The run's version in the body, which a replay may have left behind.
+    pub version: u64,
+    pub body: Vec<u8>,
+    pub replayed: bool,
+}
+
+impl Reply {
+    /// Reads id and version back from a stored or fresh body.
+    pub fn of(status: u16, body: Vec<u8>, replayed: bool) -> Result<Self, Problem> {
+        #[derive(Deserialize)]
+        struct Named {
+            run_id: String,
+            version: u64,
+        }
+        let named: Named = serde_json::from_slice(&body)
+            .map_err(|_| StoreError::Damaged("a stored answer is not a run".to_owned()))?;
+        Ok(Self { status, run_id: named.run_id, version: named.version, body, replayed })
+    }
+}
+
+/// One keyed request, by hashes alone.
+#[derive(Debug, Clone)]
+pub struct Keyed {
+    key: ReceiptKey,
+    request_mac: [u8; 32],
+}
+
+impl Keyed {
+    /// `spelled` is the canonical form of the validated request.
+    pub fn new(core: &Core, caller: &Caller, operation: String, key: &IdempotencyKey, spelled: &[u8]) -> Self {
+        Self {
+            key: ReceiptKey { owner: caller.owner_key, operation, key_hash: key.hash() },
+            // A MAC, because a plain hash of a short request could be guessed.
+            request_mac: core.keyring.mac("request", &[spelled]),
+        }
+    }
+
+    /// The stored answer of an earlier identical request, `None` for a fresh key.
+    pub async fn replay(&self, core: &Core, caller: &Caller) -> Result<Option<Reply>, Problem> {
+        let found = receipt::find(&core.pool, caller.lane, &self.key).await?;
+        match judge(found, &self.request_mac, &core.metrics)? {
+            Judged::Fresh => Ok(None),
+            Judged::Replay { status, key_id, body } => {
+                let key = core.key(Some(key_id)).await?;
+                let key = key.ok_or_else(|| StoreError::KeyMissing(key_id.to_string()))?;
+                let body = key.open(&self.place(), &body)?;
+                Reply::of(status, body, true).map(Some)
+            }
+        }
+    }
+
+    /// The receipt that stores `body` as the answer.
+    pub fn completed(
+        &self,
+        key: &DataKey,
+        run: RunId,
+        status: u16,
+        body: &[u8],
+        claim: Option<Uuid>,
+    ) -> Result<ReceiptWrite, StoreError> {
+        let body = key.seal(&self.place(), body)?;
+        Ok(self.write(run, ReceiptOutcome::Completed { claim, status, key_id: key.id(), body }))
+    }
+
+    /// The receipt that reserves the key for a claimed turn.
+    pub fn processing(&self, run: RunId, claim: Uuid, claimed_version: u64, lease_ms: i64) -> ReceiptWrite {
+        self.write(run, ReceiptOutcome::Processing { claim, claimed_version, lease_ms })
+    }
+
+    /// Records that the reservation's outcome will never be known.
+    pub async fn give_up(&self, core: &Core, caller: &Caller) -> Result<(), StoreError> {
+        receipt::mark_unknown(&core.pool, caller.lane, &self.key).await
+    }
+
+    fn write(&self, run: RunId, outcome: ReceiptOutcome) -> ReceiptWrite {
+        ReceiptWrite {
+            key: self.key.clone(),
+            request_mac: self.request_mac,
+            subject: run.to_string(),
+            outcome,
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("receipt/{}/{}", self.key.operation, hex::encode(self.key.key_hash))
+    }
+}

@@ -1,0 +1,252 @@
+//! Reading runs: snapshot, evidence bundle, events, list and log (`agent-api` 2.4, 3.2; settled
+//! questions 36, 80, 81). Every read checks the caller's ledger row where the data is read.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use helix_aggregates::agent::run::event::RunEvent;
+use helix_aggregates::chain::{ALGORITHM, Hash};
+use helix_aggregates::ids::RunId;
+use helix_aggregates::time::Timestamp;
+use helix_projections::agent::run::event::{EventView, EventsPage};
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::keyed::Reply;
+use super::runs::Runs;
+use crate::app::caller::{Caller, SCOPE_READ};
+use crate::app::problem::{Code, Problem};
+use crate::store::StoreError;
+use crate::store::guarded::{self, ListQuery};
+use crate::store::log::{decode, open_row};
+use crate::store::read::StoredEvent;
+
+/// The longest a poll may wait.
+pub const MAX_WAIT_MS: u64 = 25_000;
+
+/// A validated events query.
+#[derive(Debug, Clone, Copy)]
+pub struct EventsQuery {
+    pub after_seq: u64,
+    /// 1 to 200.
+    pub limit: usize,
+    /// 0 to 25,000.
+    pub wait_ms: u64,
+}
+
+/// A validated list query.
+#[derive(Debug, Clone)]
+pub struct RunsQuery {
+    pub status: Option<String>,
+    pub cursor: Option<String>,
+    /// 1 to 100.
+    pub limit: usize,
+}
+
+/// One line of a run log after the first (settled question 36).
+#[derive(Debug, Serialize)]
+pub struct LogLine<'a> {
+    seq: u64,
+    kind: &'a str,
+    ver: u16,
+    at: &'a str,
+    payload: String,
+    meta: String,
+    prev: Hash,
+    hash: Hash,
+}
+
+/// A run log being written out, a page at a time.
+#[derive(Debug)]
+pub struct RunLog {
+    caller: Caller,
+    run: RunId,
+    /// The log ends here even if the run goes on meanwhile: its first line has said so.
+    until: u64,
+    after: u64,
+    prev: Hash,
+}
+
+impl Runs {
+    /// The run as it is now.
+    pub async fn inspect(&self, caller: &Caller, run_id: &str) -> Result<Reply, Problem> {
+        caller.require(SCOPE_READ)?;
+        let run = self.name(caller, run_id)?;
+        let found = self.find(caller, run).await?;
+        let body = open_row(Some(&found.stream.key), found.stream.id, &found.head)?;
+        let body = body.ok_or_else(|| Problem::new(Code::Internal).because("a run has no view"))?;
+        Reply::of(200, body, false)
+    }
+
+    /// The evidence bundle: the same object as `run.evidence`.
+    pub async fn evidence_bundle(&self, caller: &Caller, run_id: &str) -> Result<Value, Problem> {
+        let reply = self.inspect(caller, run_id).await?;
+        let mut run: Value = serde_json::from_slice(&reply.body)
+            .map_err(|_| StoreError::Damaged("a stored view is not JSON".to_owned()))?;
+        Ok(run["evidence"].take())
+    }
+
+    /// A page of events; waits up to `wait_ms` for the first one after the cursor.
+    pub async fn events(&self, caller: &Caller, run_id: &str, query: EventsQuery) -> Result<EventsPage, Problem> {
+        caller.require(SCOPE_READ)?;
+        let run = self.name(caller, run_id)?;
+        let mut watch = self.core.hub.watch(run.uuid());
+        let deadline = tokio::time::Instant::now() + Duration::from_millis(query.wait_ms.min(MAX_WAIT_MS));
+        loop {
+            let page = self.page(caller, run, query.after_seq, query.limit).await?;
+            if !page.events.is_empty() || query.wait_ms == 0 {
+                return Ok(page);
+            }
+            if tokio::time::timeout_at(deadline, watch.past(query.after_seq)).await.is_err() {
+                // The credential may have died during the wait.
+                return self.page(caller, run, query.after_seq, query.limit).await;
+            }
+        }
+    }
+
+    /// One page, without waiting.
+    pub async fn page(&self, caller: &Caller, run: RunId, after: u64, limit: usize) -> Result<EventsPage, Problem> {
+        let one_more = i64::try_from(limit + 1).unwrap_or(i64::MAX);
+        let stored = self.stored(caller, run, after, one_more).await?;
+        let mut events = Vec::with_capacity(stored.len());
+        for event in &stored {
+            let decoded: RunEvent = decode(run.uuid(), Some(&caller.key), event)?;
+            let at = Timestamp::parse(&event.at)
+                .ok_or_else(|| StoreError::Damaged("an event has no time".to_owned()))?;
+            events.push(EventView::of(run, event.seq, at, &decoded));
+        }
+        Ok(EventsPage::of(run, after, limit, events))
+    }
+
+    async fn stored(&self, caller: &Caller, run: RunId, after: u64, limit: i64) -> Result<Vec<StoredEvent>, Problem> {
+        let reader = self.reader(caller);
+        let seen = guarded::page(&self.core.pool, &reader, caller.lane, run.uuid(), after, limit).await?;
+        let (_, events) = seen.found.ok_or_else(|| Problem::new(Code::NotFound))?;
+        Ok(events)
+    }
+
+    /// The id in a path, for doors that follow a run.
+    pub fn named(&self, caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
+        caller.require(SCOPE_READ)?;
+        self.name(caller, run_id)
+    }
+
+    /// The caller's runs, newest first.
+    pub async fn list(&self, caller: &Caller, query: &RunsQuery) -> Result<Value, Problem> {
+        caller.require(SCOPE_READ)?;
+        let before = query.cursor.as_deref().map(|cursor| self.open_cursor(caller, query, cursor)).transpose()?;
+        let asked = ListQuery {
+            kind: "run",
+            status: query.status.as_deref(),
+            before,
+            limit: i64::try_from(query.limit + 1).unwrap_or(101),
+        };
+        let mut rows = guarded::list(&self.core.pool, &self.reader(caller), caller.lane, &asked).await?;
+        let more = rows.len() > query.limit;
+        rows.truncate(query.limit);
+        let next_cursor = rows.last().filter(|_| more).map(|(stream, head)| {
+            self.cursor(caller, query, head.created_at_ms, *stream)
+        });
+        let mut runs = Vec::with_capacity(rows.len());
+        for (stream, head) in &rows {
+            if let Some(body) = open_row(Some(&caller.key), *stream, head)? {
+                runs.push(list_entry(&body)?);
+            }
+        }
+        Ok(json!({"schema": "helix.agent_run.list.v1", "runs": runs, "next_cursor": next_cursor}))
+    }
+
+    /// A cursor belongs to its owner and filter: a MAC over all of it says so.
+    fn cursor(&self, caller: &Caller, query: &RunsQuery, created_ms: i64, stream: Uuid) -> String {
+        let mut bytes = created_ms.to_be_bytes().to_vec();
+        bytes.extend_from_slice(stream.as_bytes());
+        let mac = self.cursor_mac(caller, query, &bytes);
+        bytes.extend_from_slice(&mac[..16]);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    fn open_cursor(&self, caller: &Caller, query: &RunsQuery, cursor: &str) -> Result<(i64, Uuid), Problem> {
+        let invalid = || Problem::invalid("The cursor is not valid for this list.");
+        let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| invalid())?;
+        let (place, mac) = bytes.split_at_checked(24).ok_or_else(invalid)?;
+        let expected = self.cursor_mac(caller, query, place);
+        if mac != &expected[..16] {
+            return Err(invalid());
+        }
+        let created = place[..8].try_into().map(i64::from_be_bytes).map_err(|_| invalid())?;
+        let stream = Uuid::from_slice(&place[8..]).map_err(|_| invalid())?;
+        Ok((created, stream))
+    }
+
+    fn cursor_mac(&self, caller: &Caller, query: &RunsQuery, place: &[u8]) -> [u8; 32] {
+        let status = query.status.as_deref().unwrap_or("");
+        self.core.keyring.mac("run-list-cursor", &[caller.owner_key.as_bytes(), status.as_bytes(), place])
+    }
+
+    /// Opens the proof of a run: the first line, and the rest to be drawn by [`Self::log_page`].
+    pub async fn run_log(&self, caller: &Caller, run_id: &str) -> Result<(String, RunLog), Problem> {
+        caller.require(SCOPE_READ)?;
+        let run = self.name(caller, run_id)?;
+        let found = self.find(caller, run).await?;
+        let first = json!({
+            "schema": "helix.run_log.v1",
+            "run_id": run,
+            "stream": run.uuid().simple().to_string(),
+            "algorithm": ALGORITHM,
+            "exported_at": found.stamp.at,
+            "head": {"seq": found.head.version, "hash": found.head.head},
+        });
+        let log = RunLog { caller: caller.clone(), run, until: found.head.version, after: 0, prev: Hash::ZERO };
+        Ok((format!("{first}\n"), log))
+    }
+
+    /// The next lines of a log, `None` at its end.
+    pub async fn log_page(&self, log: &mut RunLog) -> Result<Option<String>, Problem> {
+        let left = log.until.saturating_sub(log.after);
+        if left == 0 {
+            return Ok(None);
+        }
+        let limit = i64::try_from(left.min(500)).unwrap_or(500);
+        let events = self.stored(&log.caller, log.run, log.after, limit).await?;
+        let mut text = String::new();
+        for event in &events {
+            let line = LogLine {
+                seq: event.seq,
+                kind: &event.kind,
+                ver: event.ver,
+                at: &event.at,
+                payload: STANDARD.encode(&event.payload),
+                meta: STANDARD.encode(&event.meta),
+                prev: log.prev,
+                hash: event.hash,
+            };
+            text.push_str(&serde_json::to_string(&line).map_err(|error| StoreError::Damaged(error.to_string()))?);
+            text.push('\n');
+            (log.after, log.prev) = (event.seq, event.hash);
+        }
+        Ok((!events.is_empty()).then_some(text))
+    }
+}
+
+/// The line of a list, taken from the run's own view so that both always agree.
+fn list_entry(body: &[u8]) -> Result<Value, StoreError> {
+    const SHOWN: usize = 200;
+    let run: Value = serde_json::from_slice(body)
+        .map_err(|_| StoreError::Damaged("a stored view is not JSON".to_owned()))?;
+    let objective = run["objective"].as_str().unwrap_or_default();
+    let mut entry = json!({"objective": helix_aggregates::text::prefix(objective, SHOWN)});
+    for key in [
+        "run_id",
+        "lifecycle_status",
+        "completion_status",
+        "terminal_authority_status",
+        "version",
+        "created_at",
+        "updated_at",
+    ] {
+        entry[key] = run[key].clone();
+    }
+    Ok(entry)
+}

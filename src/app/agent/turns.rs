@@ -1,0 +1,303 @@
+//! Continuing a run: claim, execute, finalise (`agent-api` 2.2, 2.7, 2.8).
+//!
+//! Claim and reservation are one flush; result, events and completed receipt are another. The turn
+//! runs in a task of its own: a client that hangs up changes nothing.
+
+use std::sync::Arc;
+
+use helix_aggregates::agent::evidence::command::{EvidenceCommand, TurnEvidence};
+use helix_aggregates::agent::run::Run;
+use helix_aggregates::agent::run::command::{
+    AdmittedPolicy, ClaimHolder, ClaimTurn, FinishTurn, RunCommand,
+};
+use helix_aggregates::agent::run::error::RunError;
+use helix_aggregates::agent::run::event::RunEvent;
+use helix_aggregates::agent::run::turn::TurnFailure;
+use helix_aggregates::ids::{OperationId, RunId};
+use serde_json::json;
+
+use super::evidence::evidence_stream;
+use super::keyed::{Keyed, Reply};
+use super::request::ContinueRequest;
+use super::runs::{ATTEMPTS, Found, Runs, view};
+use crate::app::caller::{Caller, SCOPE_WRITE};
+use crate::app::idempotency::IdempotencyKey;
+use crate::app::problem::{Code, Problem};
+use crate::app::redaction;
+use crate::solver::finaliser::TurnOutcome;
+use crate::store::StoreError;
+use crate::store::append::{Append, StreamAppend};
+use crate::store::guarded;
+use crate::store::log::{ExecuteError, Loaded, Prepared, Stream};
+use crate::worker::executor::{self, ClaimedTurn};
+
+/// What a continue request led to.
+enum Claimed {
+    /// The run had expired or spent its steps: it ended without a turn.
+    Ended(Reply),
+    Turn(Box<Turn>),
+}
+
+/// A claimed turn on its way to its result.
+struct Turn {
+    caller: Caller,
+    keyed: Keyed,
+    run: RunId,
+    stream: Stream,
+    operation: OperationId,
+    claimed: Loaded<Run>,
+}
+
+impl Runs {
+    /// Continues a run by one turn.
+    pub async fn continue_run(
+        &self,
+        caller: &Caller,
+        key: &IdempotencyKey,
+        run_id: &str,
+        request: &ContinueRequest,
+    ) -> Result<Reply, Problem> {
+        caller.require(SCOPE_WRITE)?;
+        let run = self.name(caller, run_id)?;
+        let operation = format!("continue:{run}");
+        let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
+        for _ in 0..ATTEMPTS {
+            let found = self.find(caller, run).await?;
+            if let Some(reply) = keyed.replay(&self.core, caller).await? {
+                return Ok(reply);
+            }
+            match self.claim(caller, &keyed, &found, request).await? {
+                Some(Claimed::Ended(reply)) => return Ok(reply),
+                Some(Claimed::Turn(turn)) => return self.detach(*turn).await,
+                // Another writer was faster: look again.
+                None => {}
+            }
+        }
+        Err(StoreError::HeadMoved.into())
+    }
+
+    /// Claims the run for one turn; `None` when another writer moved it meanwhile.
+    async fn claim(
+        &self,
+        caller: &Caller,
+        keyed: &Keyed,
+        found: &Found,
+        request: &ContinueRequest,
+    ) -> Result<Option<Claimed>, Problem> {
+        let loaded = self.log.at(&found.stream, &found.head).await?;
+        let policy = self.policy_for(caller, &loaded, request)?;
+        let operation = self.core.ids.operation();
+        let command = RunCommand::Claim(Box::new(ClaimTurn {
+            expected: request.expected_version,
+            operation,
+            credential: Some(caller.row_id),
+            instruction: request.instruction.clone(),
+            answers: request.answers.clone(),
+            policy,
+            abandon_after: self.settings.abandon_after(),
+            holder: self.holder(&loaded).await?,
+        }));
+        let prepared = self.prepare(&found.stream, &loaded, &command, found.stamp, caller)?;
+        let claim = prepared.next.state.claim().filter(|claim| claim.operation == operation);
+        let mut ended = None;
+        let receipt = if let Some(claim) = claim {
+            let lease_ms = i64::try_from(self.settings.lease().as_millis()).unwrap_or(i64::MAX);
+            keyed.processing(found.run, operation.uuid(), claim.version, lease_ms)
+        } else {
+            let body = view(&prepared.next.state, found.run)?;
+            let receipt = keyed.completed(&found.stream.key, found.run, 200, &body, None)?;
+            ended = Some(Reply::of(200, body, false)?);
+            receipt
+        };
+        let append = Append {
+            receipt: Some(receipt),
+            guards: vec![caller.row_id],
+            ..Append::of(found.stream.lane, vec![prepared.append])
+        };
+        match self.core.append(append).await {
+            Ok(()) => {}
+            Err(StoreError::HeadMoved | StoreError::ReceiptTaken) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        self.log.remember(&found.stream, prepared.next.clone());
+        if let Some(reply) = ended {
+            return Ok(Some(Claimed::Ended(reply)));
+        }
+        Ok(Some(Claimed::Turn(Box::new(Turn {
+            caller: caller.clone(),
+            keyed: keyed.clone(),
+            run: found.run,
+            stream: found.stream.clone(),
+            operation,
+            claimed: prepared.next,
+        }))))
+    }
+
+    /// What the policy admits now. A stale version or an ended run is reported before a policy
+    /// that no longer admits the run (`agent-api` 2.2, steps 4 to 6).
+    fn policy_for(
+        &self,
+        caller: &Caller,
+        loaded: &Loaded<Run>,
+        request: &ContinueRequest,
+    ) -> Result<AdmittedPolicy, Problem> {
+        let Some(body) = loaded.state.body() else { return Err(Problem::new(Code::NotFound)) };
+        let admitted =
+            self.settings.policy.admit(&body.database_scope, &caller.scopes, caller.account_type);
+        admitted.or_else(|problem| {
+            if body.version != request.expected_version {
+                return Err(self.refused(RunError::VersionConflict { current: body.version }));
+            }
+            if loaded.state.lifecycle().is_some_and(|lifecycle| lifecycle.is_terminal()) {
+                return Err(self.refused(RunError::NotResumable));
+            }
+            Err(problem)
+        })
+    }
+
+    /// Whether the present claim's credential still lives; a dead one may be taken over at once.
+    async fn holder(&self, loaded: &Loaded<Run>) -> Result<ClaimHolder, StoreError> {
+        let credential = loaded.state.claim().and_then(|claim| claim.credential);
+        let Some(credential) = credential else { return Ok(ClaimHolder::Live) };
+        let live = guarded::is_live(&self.core.pool, credential).await?;
+        Ok(if live { ClaimHolder::Live } else { ClaimHolder::Revoked })
+    }
+
+    /// Runs the turn in a task of its own and waits for its answer.
+    async fn detach(&self, turn: Turn) -> Result<Reply, Problem> {
+        let runs = self.clone();
+        let task = tokio::spawn(async move { runs.execute(turn).await });
+        task.await.map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
+    }
+
+    async fn execute(&self, turn: Turn) -> Result<Reply, Problem> {
+        let timer = std::time::Instant::now();
+        self.core.metrics.turns_running.inc();
+        let answered = self.execute_claimed(&turn).await;
+        self.core.metrics.turns_running.dec();
+        let outcome = match &answered {
+            Ok((_, completion)) => completion.as_str(),
+            Err(problem) => problem.code.row().code,
+        };
+        let elapsed = timer.elapsed().as_secs_f64();
+        self.core.metrics.turns.with_label_values(&[outcome]).observe(elapsed);
+        tracing::info!(run.id = %turn.run, outcome, duration_ms = elapsed * 1000.0, "turn finished");
+        answered.map(|(reply, _)| reply)
+    }
+
+    async fn execute_claimed(&self, turn: &Turn) -> Result<(Reply, String), Problem> {
+        let claimed = ClaimedTurn::of(&self.core, turn.run, &turn.claimed, self.settings.turn_timeout);
+        let outcome = match claimed {
+            Some(claimed) => executor::race(&self.core, Arc::clone(&self.executor), claimed).await,
+            // The run's text was erased under the claim.
+            None => TurnOutcome::failed(TurnFailure::ExecutorFailed, Vec::new()),
+        };
+        let outcome = unprotected(outcome);
+        let finished = self.finish(turn, outcome).await;
+        if finished.as_ref().is_err_and(|problem| problem.code != Code::Unavailable) {
+            turn.keyed.give_up(&self.core, &turn.caller).await?;
+        }
+        finished
+    }
+
+    /// Appends the result, or learns that the claim is lost.
+    async fn finish(&self, turn: &Turn, outcome: TurnOutcome) -> Result<(Reply, String), Problem> {
+        let claimed_version = turn.claimed.state.version();
+        let command = RunCommand::Finish(Box::new(FinishTurn {
+            operation: turn.operation,
+            claimed_version,
+            result: outcome.result.clone(),
+        }));
+        let mut loaded = Arc::new(turn.claimed.clone());
+        for _ in 0..ATTEMPTS {
+            let stamp = self.core.clock.stamp();
+            let prepared = self.log.prepare(&turn.stream, &loaded, &command, stamp, &turn.caller.meta());
+            let prepared = match prepared {
+                Ok(prepared) => prepared,
+                Err(ExecuteError::Refused(RunError::ClaimLost { .. })) => {
+                    return Err(lost(turn.run, claimed_version));
+                }
+                Err(ExecuteError::Refused(refusal)) => return Err(self.refused(refusal)),
+                Err(ExecuteError::Store(error)) => return Err(error.into()),
+            };
+            let body = view(&prepared.next.state, turn.run)?;
+            let completion = prepared.next.state.completion().map_or("", |completion| completion.as_str());
+            let append = self.result_append(turn, &prepared, &outcome, &body).await?;
+            match self.core.append(append).await {
+                Ok(()) => {
+                    self.log.remember(&turn.stream, prepared.next);
+                    return Ok((Reply::of(200, body, false)?, completion.to_owned()));
+                }
+                Err(StoreError::HeadMoved) => loaded = self.log.load(&turn.stream).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(lost(turn.run, claimed_version))
+    }
+
+    async fn result_append(
+        &self,
+        turn: &Turn,
+        prepared: &Prepared<Run>,
+        outcome: &TurnOutcome,
+        body: &[u8],
+    ) -> Result<Append, Problem> {
+        let claim = Some(turn.operation.uuid());
+        let receipt = turn.keyed.completed(&turn.stream.key, turn.run, 200, body, claim)?;
+        let mut streams = vec![prepared.append.clone()];
+        streams.extend(self.evidence_append(turn, prepared, outcome).await?);
+        Ok(Append {
+            receipt: Some(receipt),
+            guards: vec![turn.caller.row_id],
+            ..Append::of(turn.stream.lane, streams)
+        })
+    }
+
+    /// Receipts and spans go to the run's evidence stream, in the transaction of the result. Spans
+    /// of a result that was replaced are not kept: no ref of the run names them.
+    async fn evidence_append(
+        &self,
+        turn: &Turn,
+        prepared: &Prepared<Run>,
+        outcome: &TurnOutcome,
+    ) -> Result<Option<StreamAppend>, Problem> {
+        let cited = prepared.events.iter().any(|event| matches!(event, RunEvent::EvidenceReentered(_)));
+        let stream = Stream { id: evidence_stream(turn.run, turn.stream.lane), ..turn.stream.clone() };
+        let loaded = self.evidence.load(&stream).await?;
+        let items = if cited { outcome.items.as_slice() } else { &[] };
+        let fresh_items = items.iter().filter(|item| loaded.state.item(&item.item_ref).is_none());
+        let fresh_receipts =
+            outcome.receipts.iter().filter(|receipt| loaded.state.receipt(&receipt.receipt_ref).is_none());
+        let record = TurnEvidence {
+            turn_seq: turn.claimed.state.body().map_or(0, |body| body.steps_used),
+            operation: turn.operation,
+            receipts: fresh_receipts.take(256).cloned().collect(),
+            items: fresh_items.take(256).cloned().collect(),
+        };
+        if record.items.is_empty() && record.receipts.is_empty() {
+            return Ok(None);
+        }
+        let command = EvidenceCommand::Record(record);
+        let stamp = self.core.clock.stamp();
+        self.evidence
+            .prepare(&stream, &loaded, &command, stamp, &turn.caller.meta())
+            .map(|prepared| Some(prepared.append))
+            .map_err(|error| match error {
+                ExecuteError::Refused(refusal) => Problem::new(Code::Internal).because(refusal),
+                ExecuteError::Store(error) => error.into(),
+            })
+    }
+}
+
+fn lost(run: RunId, claimed_version: u64) -> Problem {
+    Problem::new(Code::OutcomeUnknown).with(json!({"run_id": run, "claimed_version": claimed_version}))
+}
+
+/// A result with credential material in it is replaced as a whole (`agent-api` 5.4).
+fn unprotected(outcome: TurnOutcome) -> TurnOutcome {
+    let spelled = serde_json::to_value(&outcome.result);
+    if spelled.is_ok_and(|result| !redaction::is_protected(&result)) {
+        return outcome;
+    }
+    TurnOutcome::failed(TurnFailure::ProtectedContent, outcome.receipts)
+}

@@ -1,0 +1,57 @@
+//! Who is calling: one value, whatever the credential. Nothing behind authentication sees its text.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use helix_aggregates::access::account::command::AccountType;
+use helix_aggregates::ids::{AccountId, OwnerTuple};
+use uuid::Uuid;
+
+use super::problem::Problem;
+use crate::store::log::{Meta, Stream};
+use crate::store::owner::{Lane, OwnerKey};
+use crate::store::sealing::DataKey;
+
+pub const SCOPE_READ: &str = "helix.agent_runs.read";
+pub const SCOPE_WRITE: &str = "helix.agent_runs.write";
+pub const SCOPE_DEVELOPER: &str = "helix.agent_runs.developer";
+
+/// An authenticated caller of the agent doors (`access` 1.3).
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The ledger row its credential resolves to; every read and write checks that it lives.
+    pub row_id: Uuid,
+    pub account: AccountId,
+    pub account_type: AccountType,
+    pub owner: OwnerTuple,
+    pub owner_key: OwnerKey,
+    pub lane: Lane,
+    pub key: Arc<DataKey>,
+    pub scopes: BTreeSet<String>,
+}
+
+impl Caller {
+    /// Refuses a caller without the scope of a route.
+    pub fn require(&self, scope: &'static str) -> Result<(), Problem> {
+        if self.scopes.contains(scope) {
+            Ok(())
+        } else {
+            Err(Problem::missing_scope(scope, &[scope]))
+        }
+    }
+
+    /// The key of the per-principal limiter (`agent-api` 1.2).
+    pub fn principal(&self) -> String {
+        format!("{}\n{}\n{}", self.owner.tenant, self.owner.issuer, self.owner.subject)
+    }
+
+    /// One of this caller's streams.
+    pub fn stream(&self, id: Uuid) -> Stream {
+        Stream { id, lane: self.lane, owner: self.owner_key, key: Arc::clone(&self.key) }
+    }
+
+    /// What is recorded beside each event this caller causes.
+    pub fn meta(&self) -> Meta {
+        std::iter::once(("by".to_owned(), self.row_id.to_string())).collect()
+    }
+}

@@ -1,0 +1,191 @@
+//! Every failure a caller can see: one row each (`agent-api` 1.5), rendered by each door in its
+//! own envelope. What went wrong inside is kept apart from what is said outside.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::store::{Redacted, StoreError};
+
+/// The rows. Two rows may share a public code and differ in status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    InvalidRequest,
+    BodyTooLarge,
+    EncodingNotSupported,
+    MethodNotAllowed,
+    BodyTimeout,
+    Unauthorized,
+    TenantRequired,
+    TenantMismatch,
+    AccountNotLinked,
+    InsufficientScope,
+    AccountPolicyBlocked,
+    HostNotAllowed,
+    OriginNotAllowed,
+    HttpsRequired,
+    NotFound,
+    VersionConflict,
+    RunBusy,
+    RunNotResumable,
+    IdempotencyConflict,
+    IdempotencyInProgress,
+    OutcomeUnknown,
+    ScopePolicyNotConfigured,
+    AuthNotConfigured,
+    /// The server is up and cannot serve this now; the same request may pass later.
+    Unavailable,
+    Internal,
+}
+
+/// What the contract fixes about a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    pub code: &'static str,
+    pub status: u16,
+    pub retryable: bool,
+    pub message: &'static str,
+}
+
+impl Code {
+    pub const ALL: [Self; 25] = [
+        Self::InvalidRequest,
+        Self::BodyTooLarge,
+        Self::EncodingNotSupported,
+        Self::MethodNotAllowed,
+        Self::BodyTimeout,
+        Self::Unauthorized,
+        Self::TenantRequired,
+        Self::TenantMismatch,
+        Self::AccountNotLinked,
+        Self::InsufficientScope,
+        Self::AccountPolicyBlocked,
+        Self::HostNotAllowed,
+        Self::OriginNotAllowed,
+        Self::HttpsRequired,
+        Self::NotFound,
+        Self::VersionConflict,
+        Self::RunBusy,
+        Self::RunNotResumable,
+        Self::IdempotencyConflict,
+        Self::IdempotencyInProgress,
+        Self::OutcomeUnknown,
+        Self::ScopePolicyNotConfigured,
+        Self::AuthNotConfigured,
+        Self::Unavailable,
+        Self::Internal,
+    ];
+
+    #[rustfmt::skip]
+    pub fn row(self) -> Row {
+        let row = |code, status, message| Row { code, status, retryable: false, message };
+        let again = |code, status, message| Row { code, status, retryable: true, message };
+        match self {
+            Self::InvalidRequest => row("invalid_request", 400, "The request is not valid."),
+            Self::BodyTooLarge => row("invalid_request", 413, "The request body is too large."),
+            Self::EncodingNotSupported => row("invalid_request", 415, "Send the body as plain JSON, without Content-Encoding."),
+            Self::MethodNotAllowed => row("invalid_request", 405, "This method is not available here."),
+            Self::BodyTimeout => row("invalid_request", 408, "The request body did not arrive in time."),
+            Self::Unauthorized => row("unauthorized", 401, "A valid bearer token is required."),
+            Self::TenantRequired => row("tenant_required", 401, "The token names no tenant."),
+            Self::TenantMismatch => row("tenant_mismatch", 403, "A tenant header differs from the token's tenant."),
+            Self::AccountNotLinked => row("account_not_linked", 403, "No active account is linked to this identity."),
+            Self::InsufficientScope => row("insufficient_scope", 403, "The token lacks a required scope."),
+            Self::AccountPolicyBlocked => row("account_policy_blocked", 403, "The account's policy does not admit this."),
+            Self::HostNotAllowed => row("host_not_allowed", 403, "This host name is not served here."),
+            Self::OriginNotAllowed => row("origin_not_allowed", 403, "This origin may not call the server."),
+            Self::HttpsRequired => row("https_required", 403, "Use https."),
+            Self::NotFound => row("not_found", 404, "There is no such run."),
+            Self::VersionConflict => again("version_conflict", 409, "The run has moved on; inspect it and retry with its current version."),
+            Self::RunBusy => again("run_busy", 409, "Another continuation is executing; retry when it has finished."),
+            Self::RunNotResumable => row("run_not_resumable", 409, "The run has ended."),
+            Self::IdempotencyConflict => row("idempotency_conflict", 409, "The idempotency key was used with a different request."),
+            Self::IdempotencyInProgress => again("idempotency_in_progress", 409, "The same request is still executing."),
+            Self::OutcomeUnknown => row("outcome_unknown", 409, "The outcome of this request is not known; inspect the run."),
+            Self::ScopePolicyNotConfigured => row("scope_policy_not_configured", 503, "The server's policy does not cover a requested data scope."),
+            Self::AuthNotConfigured => row("auth_not_configured", 503, "Authentication is not configured on this server."),
+            Self::Unavailable => again("internal_error", 503, "The server cannot do this right now; retry shortly."),
+            Self::Internal => again("internal_error", 500, "Something went wrong inside the server."),
+        }
+    }
+}
+
+/// One failure: a row, what may be said about it, and what may not.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    pub code: Code,
+    pub message: Cow<'static, str>,
+    pub details: Option<Value>,
+    /// Seconds, sent as `Retry-After`.
+    pub retry_after: Option<u32>,
+    /// For the log only. Holds no secret and no text of a caller.
+    pub cause: Option<String>,
+}
+
+impl Problem {
+    pub fn new(code: Code) -> Self {
+        let row = code.row();
+        let retry_after = (code == Code::Unavailable).then_some(1);
+        Self { code, message: Cow::Borrowed(row.message), details: None, retry_after, cause: None }
+    }
+
+    /// An invalid request with its own explanation, which must not quote the caller.
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self { message: message.into(), ..Self::new(Code::InvalidRequest) }
+    }
+
+    #[must_use]
+    pub fn with(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    #[must_use]
+    pub fn because(mut self, cause: impl std::fmt::Display) -> Self {
+        self.cause = Some(cause.to_string());
+        self
+    }
+
+    /// A route scope is missing. `all` are the scopes of the whole operation.
+    pub fn missing_scope(required: &str, all: &[&str]) -> Self {
+        Self::new(Code::InsufficientScope)
+            .with(json!({"required_scope": required, "required_oauth_scopes": all}))
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            // A binding that was revoked while the command was under way.
+            StoreError::Revoked => Code::AccountNotLinked,
+            StoreError::Overloaded
+            | StoreError::Unavailable(_)
+            | StoreError::TimedOut
+            | StoreError::HeadMoved => Code::Unavailable,
+            StoreError::ReceiptTaken | StoreError::Damaged(_) | StoreError::KeyMissing(_) => {
+                Code::Internal
+            }
+        };
+        let problem = Self::new(code);
+        match &error {
+            // The source may quote values; its code says enough.
+            StoreError::Unavailable(source) => problem.because(format!("{error}: {}", Redacted(source))),
+            _ => problem.because(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_contracts_retryable_rows_are_retryable() {
+        let rows = Code::ALL.iter().map(|code| code.row());
+        let retryable: Vec<&str> = rows.filter(|row| row.retryable).map(|row| row.code).collect();
+        assert_eq!(
+            retryable,
+            ["version_conflict", "run_busy", "idempotency_in_progress", "internal_error", "internal_error"]
+        );
+    }
+}

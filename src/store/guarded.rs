@@ -1,0 +1,165 @@
+//! Reads that check the caller's ledger row in the statement that reads the data (`access` 2).
+//!
+//! No decision is cached: a row revoked before the statement began is seen by it.
+
+use sqlx::{PgPool, Row};
+use uuid::Uuid;
+
+use super::StoreError;
+use super::owner::{Lane, OwnerKey};
+use super::read::{StoredEvent, StreamHead, event_of, head_of};
+
+/// Who reads: the ledger row of the credential and the owner it stands for.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader {
+    pub row_id: Uuid,
+    pub owner: OwnerKey,
+}
+
+/// A stream as its reader may see it.
+#[derive(Debug, Clone)]
+pub struct Seen<T> {
+    /// Database milliseconds at the read.
+    pub now_ms: i64,
+    /// `None` when the stream does not exist or is another owner's: the two look alike.
+    pub found: Option<T>,
+}
+
+/// The head of a stream.
+pub async fn head(
+    pool: &PgPool,
+    reader: &Reader,
+    lane: Lane,
+    stream: Uuid,
+) -> Result<Seen<StreamHead>, StoreError> {
+    let row = sqlx::query(
+        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+                es.now_ms() as now_ms, s.kind, s.owner_key, s.version, s.head, s.created_at_ms,
+                s.updated_at_ms, s.status, s.key_id, s.body
+           from (values (1)) as one
+           left join es.stream s on s.lane = $2 and s.stream_id = $3 and s.owner_key = $4",
+    )
+    .bind(reader.row_id)
+    .bind(lane.number())
+    .bind(stream)
+    .bind(&reader.owner.as_bytes()[..])
+    .fetch_one(pool)
+    .await?;
+    if !row.try_get::<bool, _>("live")? {
+        return Err(StoreError::Revoked);
+    }
+    let found = match row.try_get::<Option<String>, _>("kind")? {
+        Some(_) => Some(head_of(&row)?),
+        None => None,
+    };
+    Ok(Seen { now_ms: row.try_get("now_ms")?, found })
+}
+
+/// A head together with at most `limit` events after `after`.
+pub async fn page(
+    pool: &PgPool,
+    reader: &Reader,
+    lane: Lane,
+    stream: Uuid,
+    after: u64,
+    limit: i64,
+) -> Result<Seen<(u64, Vec<StoredEvent>)>, StoreError> {
+    let rows = sqlx::query(
+        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+                es.now_ms() as now_ms, s.version as stream_version,
+                e.seq, e.at, e.kind, e.ver, e.key_id, e.payload, e.meta, e.hash
+           from (values (1)) as one
+           left join es.stream s on s.lane = $2 and s.stream_id = $3 and s.owner_key = $4
+           left join lateral
+                (select * from es.event e
+                  where e.lane = s.lane and e.stream_id = s.stream_id and e.seq > $5
+                  order by e.seq limit $6) e on true
+          order by e.seq",
+    )
+    .bind(reader.row_id)
+    .bind(lane.number())
+    .bind(stream)
+    .bind(&reader.owner.as_bytes()[..])
+    .bind(i64::try_from(after).unwrap_or(i64::MAX))
+    .bind(limit)
+    .fetch_all(pool)
+    .await?;
+    let Some(first) = rows.first() else { return Err(StoreError::Revoked) };
+    if !first.try_get::<bool, _>("live")? {
+        return Err(StoreError::Revoked);
+    }
+    let now_ms = first.try_get("now_ms")?;
+    let Some(version) = first.try_get::<Option<i64>, _>("stream_version")? else {
+        return Ok(Seen { now_ms, found: None });
+    };
+    let mut events = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if row.try_get::<Option<i64>, _>("seq")?.is_some() {
+            events.push(event_of(row)?);
+        }
+    }
+    Ok(Seen { now_ms, found: Some((super::read::unsigned(version), events)) })
+}
+
+/// What a list asks for.
+#[derive(Debug, Clone)]
+pub struct ListQuery<'a> {
+    pub kind: &'a str,
+    pub status: Option<&'a str>,
+    /// Rows older than this one: its creation time and stream id.
+    pub before: Option<(i64, Uuid)>,
+    pub limit: i64,
+}
+
+/// Streams of the reader, newest first.
+pub async fn list(
+    pool: &PgPool,
+    reader: &Reader,
+    lane: Lane,
+    query: &ListQuery<'_>,
+) -> Result<Vec<(Uuid, StreamHead)>, StoreError> {
+    let (before_ms, before_id) = query.before.unzip();
+    let rows = sqlx::query(
+        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+                s.stream_id, s.kind, s.owner_key, s.version, s.head, s.created_at_ms, s.updated_at_ms,
+                s.status, s.key_id, s.body
+           from (values (1)) as one
+           left join lateral
+                (select * from es.stream s
+                  where s.lane = $2 and s.owner_key = $3 and s.kind = $4
+                    and ($5::text is null or s.status = $5)
+                    and ($6::bigint is null or (s.created_at_ms, s.stream_id) < ($6, $7))
+                  order by s.created_at_ms desc, s.stream_id desc limit $8) s on true",
+    )
+    .bind(reader.row_id)
+    .bind(lane.number())
+    .bind(&reader.owner.as_bytes()[..])
+    .bind(query.kind)
+    .bind(query.status)
+    .bind(before_ms)
+    .bind(before_id)
+    .bind(query.limit)
+    .fetch_all(pool)
+    .await?;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if !row.try_get::<bool, _>("live")? {
+            return Err(StoreError::Revoked);
+        }
+        if let Some(stream) = row.try_get::<Option<Uuid>, _>("stream_id")? {
+            found.push((stream, head_of(row)?));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a ledger row is live now, for work that outlives a request.
+pub async fn is_live(pool: &PgPool, row_id: Uuid) -> Result<bool, StoreError> {
+    sqlx::query_scalar(
+        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null)",
+    )
+    .bind(row_id)
+    .fetch_one(pool)
+    .await
+    .map_err(StoreError::from)
+}

@@ -1,0 +1,4 @@
+//! What runs beside the requests.
+
+pub mod executor;
+pub mod sweeper;
