@@ -3,4 +3,5 @@
 //! What must stay true: every projection can be dropped and rebuilt from the log, and a duplicate
 //! event is harmless. Nothing here decides anything.
 
+pub mod agent;
 pub mod inline;

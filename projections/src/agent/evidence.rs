@@ -1,0 +1,3 @@
+//! Evidence as clients read it back.
+
+pub mod view;
