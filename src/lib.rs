@@ -3,6 +3,15 @@
 //! `app` knows policy and idempotency, `store` the log, the doors how callers speak. Arrows point
 //! one way: doors → `app` → `store` and projections → aggregates.
 
+pub mod app;
+pub mod auth;
+pub mod cli;
+pub mod config;
+pub mod http;
 pub mod ids;
 pub mod metrics;
+pub mod solver;
 pub mod store;
+pub mod telemetry;
+pub mod verify;
+pub mod worker;

@@ -1,0 +1,60 @@
+//! One source as it was read: bytes hashed, text extracted, blocks found.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// What the file system said about a file when it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub bytes: u64,
+    pub modified: Option<SystemTime>,
+}
+
+/// A run of prose inside a document's text, such as a paragraph or a list item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    pub range: Range<usize>,
+    /// The text range of the heading it stands under.
+    pub heading: Option<Range<usize>>,
+}
+
+/// An immutable document.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Document {
+    /// A path relative to its corpus.
+    pub locator: String,
+    pub title: String,
+    /// The extracted text; spans count its bytes. Holds no NUL.
+    pub text: String,
+    /// Ascending and not overlapping, each on character boundaries of `text`.
+    pub blocks: Vec<Block>,
+    /// SHA-256 of the source's bytes, lower-case hex.
+    pub source_sha256: String,
+    pub(crate) path: PathBuf,
+    /// The configured folder that the path must stay in.
+    pub(crate) root: PathBuf,
+    pub(crate) stamp: Stamp,
+}
+
+impl Document {
+    /// The text of a block's heading, or the empty text.
+    pub fn heading(&self, block: &Block) -> &str {
+        block
+            .heading
+            .clone()
+            .and_then(|range| self.text.get(range))
+            .unwrap_or_default()
+    }
+}
+
+/// Never shows the text: `Debug` output ends in logs.
+impl fmt::Debug for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Document")
+            .field("source_sha256", &self.source_sha256)
+            .field("bytes", &self.text.len())
+            .finish_non_exhaustive()
+    }
+}

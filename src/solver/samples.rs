@@ -1,0 +1,2 @@
+//! stub
+pub const SAMPLE_DOCUMENTS: &[(&str, &[u8])] = &[];
