@@ -1,1 +1,5 @@
+//! The shell.
 
+pub mod app;
+pub mod auth;
+pub mod http;
