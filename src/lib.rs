@@ -1,1 +1,4 @@
+//! Helix: durable, governed agent runs.
 
+pub mod config;
+pub mod telemetry;
