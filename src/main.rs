@@ -1,1 +1,7 @@
-fn main() {}
+//! The one binary (`operations` 1).
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    helix::cli::main()
+}

@@ -1,0 +1,210 @@
+//! The command line: nouns, then verbs (`operations` 3).
+//!
+//! What must stay true: `--json` prints one object (one a line for streams) on standard output and
+//! nothing else there; errors end as `error[code]: …` and `fix: …` on standard error and as a typed
+//! exit code; nothing a server or file says reaches a terminal with control characters in it.
+
+pub mod account;
+pub mod bench;
+mod client;
+mod completions;
+mod config;
+pub mod demo;
+pub mod doctor;
+pub mod failure;
+mod health;
+pub mod key;
+mod man;
+pub mod output;
+pub mod projections;
+pub mod replay;
+mod run;
+pub mod serve;
+pub mod settings;
+mod verify;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+use serde_json::json;
+
+use crate::config::{Environment, Loaded};
+use failure::{Exit, Failure};
+use output::Output;
+use settings::SettingFlags;
+
+/// An open, self-hosted backend for durable, governed agent runs
+#[derive(Debug, Parser)]
+#[command(
+    name = "helix",
+    disable_version_flag = true,
+    arg_required_else_help = true
+)]
+struct Cli {
+    /// Print one JSON object (one a line for streams)
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print the version
+    #[arg(long, short = 'V')]
+    version: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start everything and run until SIGINT or SIGTERM
+    Serve(serve::ServeArgs),
+    /// Do the main job once, end to end, on a private embedded Postgres
+    Demo(demo::DemoArgs),
+    /// Create, list, link and unlink accounts
+    Account(account::AccountArgs),
+    /// Look after the key file
+    Key(key::KeyArgs),
+    /// Start, continue and read runs, as an ordinary client of a server
+    Run(run::RunArgs),
+    /// Fold a run's events again and compare with what is served
+    Replay(replay::ReplayArgs),
+    /// Rebuild views from events
+    Projections(projections::ProjectionsArgs),
+    /// Verify an exported run log offline; exit 0 verified, 1 broken, 2 unchecked, 3 unusable
+    Verify(verify::VerifyArgs),
+    /// Find what is wrong with an installation
+    Doctor(doctor::DoctorArgs),
+    /// Ask a server whether it is up and ready
+    Health(health::HealthArgs),
+    /// Show or check the configuration
+    Config(config::ConfigArgs),
+    /// Measure, and print each ratio with its target
+    Bench(bench::BenchArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page
+    Man(man::ManArgs),
+}
+
+/// What every command may use of its surroundings.
+#[derive(Debug)]
+pub struct Context {
+    pub output: Output,
+    pub environment: Environment,
+    /// The working directory, where relative paths start.
+    pub folder: PathBuf,
+}
+
+impl Context {
+    /// Reads the configuration; warnings go to standard error.
+    pub fn load(&self, flags: &SettingFlags) -> Result<crate::config::Config, Failure> {
+        let loaded = self.look(flags);
+        for warning in &loaded.warnings {
+            self.output.note(&format!("warning: {warning}"));
+        }
+        loaded.config.map_err(Failure::from)
+    }
+
+    /// Reads the configuration without judging it.
+    pub fn look(&self, flags: &SettingFlags) -> Loaded {
+        crate::config::load(&flags.0, &self.environment, &self.folder)
+    }
+}
+
+/// Parses the command line, runs the command and turns its end into an exit code.
+pub fn main() -> ExitCode {
+    let asked_json = std::env::args_os().any(|word| word == "--json");
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return parse_error(&error, Output::new(asked_json)),
+    };
+    let output = Output::new(cli.json);
+    let context = Context {
+        output,
+        environment: Environment::of_process(),
+        folder: PathBuf::from("."),
+    };
+    let ended = match cli.command {
+        _ if cli.version => version(&context),
+        Some(command) => in_runtime(command, &context),
+        None => help(&context),
+    };
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => output.fail(&failure),
+    }
+}
+
+fn in_runtime(command: Command, context: &Context) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| {
+        Failure::unavailable("runtime", format!("no threads to be had: {error}"))
+    })?;
+    let ended = runtime.block_on(dispatch(command, context));
+    // Blocking reads of standard input cannot be cancelled and must not hold up the end.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn dispatch(command: Command, context: &Context) -> Result<Exit, Failure> {
+    match command {
+        Command::Serve(args) => serve::run(args, context).await,
+        Command::Demo(args) => demo::run(args, context).await,
+        Command::Account(args) => account::run(args, context).await,
+        Command::Key(args) => key::run(args, context).await,
+        Command::Run(args) => run::run(args, context).await,
+        Command::Replay(args) => replay::run(args, context).await,
+        Command::Projections(args) => projections::run(args, context).await,
+        Command::Verify(args) => verify::run(args, context).await,
+        Command::Doctor(args) => doctor::run(args, context).await,
+        Command::Health(args) => health::run(args, context).await,
+        Command::Config(args) => config::run(&args, context),
+        Command::Bench(args) => bench::run(args, context).await,
+        Command::Completions(args) => completions::run(&args, context),
+        Command::Man(args) => man::run(&args, context),
+    }
+}
+
+fn version(context: &Context) -> Result<Exit, Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    let object =
+        json!({ "name": "helix", "version": version, "run_log": crate::verify::run_log::SCHEMA });
+    context
+        .output
+        .answer(&object, |out| out.line(&format!("helix {version}")))?;
+    Ok(Exit::Ok)
+}
+
+fn help(context: &Context) -> Result<Exit, Failure> {
+    context
+        .output
+        .text(&Cli::command().render_help().to_string())?;
+    Ok(Exit::Usage)
+}
+
+/// Help goes to standard output with exit 0; wrong usage is an error like any other.
+fn parse_error(error: &clap::Error, output: Output) -> ExitCode {
+    let text = error.render().to_string();
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        return match output.text(&text) {
+            Ok(()) => Exit::Ok.into(),
+            Err(failure) => output.fail(&failure),
+        };
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        output.note(text.trim_end());
+        return Exit::Usage.into();
+    }
+    let message = text.strip_prefix("error: ").unwrap_or(&text);
+    let message = message
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(message)
+        .trim_end();
+    let fix = "see the same command with --help";
+    output.fail(&Failure::usage("usage", message).fix(fix))
+}

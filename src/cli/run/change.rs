@@ -1,0 +1,332 @@
+//! Start, continue and cancel: calls with an idempotency key, safe to repeat.
+
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::{path, run_id, show};
+use crate::cli::Context;
+use crate::cli::client::{Answer, Client, fresh_key};
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::output::Output;
+
+/// How long `--wait` keeps asking: the longest turn, its lease and the sweeper's delay.
+const PATIENCE: Duration = Duration::from_secs(1200);
+/// Longest text read from standard input, in bytes; the door takes 20,000 characters.
+const MAX_STDIN: u64 = 1 << 20;
+
+#[derive(Debug, Args)]
+pub struct StartArgs {
+    /// What the run is to find out; `-` reads standard input
+    objective: String,
+    /// A rule the result must keep (repeatable)
+    #[arg(long = "constraint", value_name = "TEXT")]
+    constraints: Vec<String>,
+    /// A data scope the run may read (repeatable)
+    #[arg(long = "scope", value_name = "ID")]
+    scopes: Vec<String>,
+    /// A field the result must have (repeatable)
+    #[arg(long = "field", value_name = "NAME")]
+    fields: Vec<String>,
+    /// Least number of evidence refs (0..128)
+    #[arg(long, value_name = "N")]
+    min_evidence: Option<u32>,
+    /// Most unresolved requirements at completion (0..128)
+    #[arg(long, value_name = "N")]
+    max_unresolved: Option<u32>,
+    /// Most turns (1..64)
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u32>,
+    /// Seconds until the run expires (60..604800)
+    #[arg(long, value_name = "SECONDS")]
+    expires_in: Option<u32>,
+    /// Complete although sources contradict each other
+    #[arg(long)]
+    allow_conflicts: bool,
+    /// Complete without terminal authority
+    #[arg(long)]
+    no_terminal_authority: bool,
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ContinueArgs {
+    /// The run id
+    #[arg(value_parser = run_id)]
+    run: String,
+    /// What to do next; `-` reads standard input
+    #[arg(long, short, value_name = "TEXT")]
+    instruction: Option<String>,
+    /// The answer to a pending question: its value as JSON, or as plain text (repeatable)
+    #[arg(long = "answer", value_name = "QUESTION=VALUE")]
+    answers: Vec<String>,
+    /// The version this builds on; without it, the present one
+    #[arg(long, value_name = "N")]
+    expected_version: Option<u64>,
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// The run id
+    #[arg(value_parser = run_id)]
+    run: String,
+    /// Why, kept with the run
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// The version this builds on; without it, the present one
+    #[arg(long, value_name = "N")]
+    expected_version: Option<u64>,
+    #[command(flatten)]
+    call: CallArgs,
+}
+
+/// How a change is sent.
+#[derive(Debug, Args)]
+pub struct CallArgs {
+    /// The idempotency key (8..200 characters); without it a fresh one is made and printed
+    #[arg(long)]
+    key: Option<String>,
+    /// Keep asking under the same key until the answer is final (at most 20 minutes)
+    #[arg(long)]
+    wait: bool,
+}
+
+pub async fn start(args: StartArgs, client: &Client, context: &Context) -> Result<Exit, Failure> {
+    let call = Call::new(&args.call, context)?;
+    let body = start_body(args)?;
+    let answer = call
+        .send(client, &["api", "v1", "agent-runs"], &body)
+        .await?;
+    show::run(&answer.body, context)
+}
+
+pub async fn resume(
+    args: ContinueArgs,
+    client: &Client,
+    context: &Context,
+) -> Result<Exit, Failure> {
+    let call = Call::new(&args.call, context)?;
+    let mut body = json!({});
+    if let Some(instruction) = &args.instruction {
+        body["instruction"] = text(instruction)?.into();
+    }
+    if !args.answers.is_empty() {
+        let answers: Result<Vec<Value>, Failure> =
+            args.answers.iter().map(|pair| answer(pair)).collect();
+        body["answers"] = answers?.into();
+    }
+    body["expected_version"] = version(args.expected_version, &args.run, client)
+        .await?
+        .into();
+    let answer = call
+        .send(client, &path(&args.run, &["continue"]), &body)
+        .await?;
+    show::run(&answer.body, context)
+}
+
+pub async fn cancel(args: CancelArgs, client: &Client, context: &Context) -> Result<Exit, Failure> {
+    let call = Call::new(&args.call, context)?;
+    let mut body = json!({});
+    if let Some(reason) = args.reason {
+        body["reason"] = reason.into();
+    }
+    body["expected_version"] = version(args.expected_version, &args.run, client)
+        .await?
+        .into();
+    let answer = call
+        .send(client, &path(&args.run, &["cancel"]), &body)
+        .await?;
+    show::run(&answer.body, context)
+}
+
+/// Only what was said: the server's defaults stay the server's.
+fn start_body(args: StartArgs) -> Result<Value, Failure> {
+    let mut contract = Map::new();
+    let mut budget = Map::new();
+    let put = |map: &mut Map<String, Value>, name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            map.insert(name.to_owned(), value);
+        }
+    };
+    put(
+        &mut contract,
+        "min_evidence_refs",
+        args.min_evidence.map(Value::from),
+    );
+    put(
+        &mut contract,
+        "max_unresolved_requirements",
+        args.max_unresolved.map(Value::from),
+    );
+    put(
+        &mut contract,
+        "allow_conflicts",
+        args.allow_conflicts.then_some(true.into()),
+    );
+    put(
+        &mut contract,
+        "require_terminal_authority",
+        args.no_terminal_authority.then_some(false.into()),
+    );
+    put(
+        &mut contract,
+        "required_output_fields",
+        (!args.fields.is_empty()).then(|| args.fields.into()),
+    );
+    put(&mut budget, "max_steps", args.max_steps.map(Value::from));
+    put(
+        &mut budget,
+        "expires_in_seconds",
+        args.expires_in.map(Value::from),
+    );
+    let mut body = Map::new();
+    put(&mut body, "objective", Some(text(&args.objective)?.into()));
+    put(
+        &mut body,
+        "constraints",
+        (!args.constraints.is_empty()).then(|| args.constraints.into()),
+    );
+    put(
+        &mut body,
+        "database_scope",
+        (!args.scopes.is_empty()).then(|| args.scopes.into()),
+    );
+    put(
+        &mut body,
+        "completion_contract",
+        (!contract.is_empty()).then(|| contract.into()),
+    );
+    put(
+        &mut body,
+        "budget",
+        (!budget.is_empty()).then(|| budget.into()),
+    );
+    Ok(body.into())
+}
+
+fn text(given: &str) -> Result<String, Failure> {
+    if given != "-" {
+        return Ok(given.to_owned());
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .take(MAX_STDIN)
+        .read_to_string(&mut text)
+        .map_err(|error| {
+            Failure::usage("stdin", format!("standard input cannot be read: {error}"))
+        })?;
+    Ok(text)
+}
+
+fn answer(pair: &str) -> Result<Value, Failure> {
+    let (question, value) = pair.split_once('=').ok_or_else(|| {
+        Failure::usage("answer", "an answer is written QUESTION=VALUE")
+            .fix("take the question's id from `helix run inspect RUN`")
+    })?;
+    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+    Ok(json!({ "question_id": question, "value": value }))
+}
+
+async fn version(given: Option<u64>, run: &str, client: &Client) -> Result<u64, Failure> {
+    if let Some(version) = given {
+        return Ok(version);
+    }
+    let run = client.get(&path(run, &[]), &[]).await?;
+    run.body["version"]
+        .as_u64()
+        .ok_or_else(|| Failure::unavailable("not_helix", "the server's answer is not a run"))
+}
+
+/// One change under one key, however often it is sent.
+struct Call {
+    key: String,
+    output: Output,
+    deadline: Option<Instant>,
+}
+
+impl Call {
+    fn new(args: &CallArgs, context: &Context) -> Result<Self, Failure> {
+        let key = match &args.key {
+            Some(key) => key.clone(),
+            None => fresh_key()?,
+        };
+        if args.key.is_none() {
+            context.output.note(&format!(
+                "key: {key}  (the same command with --key repeats it safely)"
+            ));
+        }
+        Ok(Self {
+            key,
+            output: context.output,
+            deadline: args.wait.then(|| Instant::now() + PATIENCE),
+        })
+    }
+
+    async fn send(&self, client: &Client, path: &[&str], body: &Value) -> Result<Answer, Failure> {
+        let mut pause = Duration::from_millis(250);
+        loop {
+            let failure = match client.post(path, &self.key, body).await {
+                Ok(answer) => {
+                    if answer
+                        .headers
+                        .get("Idempotency-Replayed")
+                        .is_some_and(|word| word == "true")
+                    {
+                        self.output
+                            .note("replayed: this is the answer that the key has had before");
+                    }
+                    return Ok(answer);
+                }
+                Err(failure) => failure,
+            };
+            let in_time = self
+                .deadline
+                .is_some_and(|deadline| Instant::now() + pause < deadline);
+            if !in_time || !may_pass(&failure) {
+                return Err(failure);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+    }
+}
+
+/// `true` for failures after which the same key can still bring the final answer.
+fn may_pass(failure: &Failure) -> bool {
+    matches!(
+        failure.code(),
+        "unreachable"
+            | "interrupted"
+            | "idempotency_in_progress"
+            | "internal_error"
+            | "rate_limited"
+            | "overloaded"
+            | "unavailable"
+            | "http_502"
+            | "http_503"
+            | "http_504"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_json_or_plain_text() {
+        assert_eq!(
+            answer("q=3").unwrap(),
+            json!({ "question_id": "q", "value": 3 })
+        );
+        assert_eq!(
+            answer("q=a=b").unwrap(),
+            json!({ "question_id": "q", "value": "a=b" })
+        );
+        assert!(answer("q").is_err());
+    }
+}

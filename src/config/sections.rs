@@ -1,0 +1,318 @@
+//! The typed sections that the parts of the server receive. A leaf gets its section, never the whole.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use reqwest::Url;
+use secrecy::SecretString;
+
+/// Everything a server needs to know before it starts (`operations` 4).
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub server: Server,
+    pub data: Data,
+    pub database: Database,
+    pub agent: Agent,
+    pub oauth: OAuth,
+    pub limits: Limits,
+    pub solver: Solver,
+    pub log: Log,
+    /// Strict mode: a configuration that violates its rules never becomes a `Config`.
+    pub production: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Server {
+    pub listen: SocketAddr,
+    /// `None`: metrics are off.
+    pub metrics_listen: Option<SocketAddr>,
+    pub public_url: PublicUrl,
+    /// Lower-cased `host[:port]` texts admitted beside the public address (`agent-api` 1.11).
+    pub allowed_hosts: Vec<String>,
+    /// Origins admitted beside the public one.
+    pub allowed_origins: Vec<String>,
+    pub trust_proxy: TrustProxy,
+}
+
+/// The address clients use, or the promise to derive it once the listener is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PublicUrl {
+    Given(BaseUrl),
+    /// `http://<listen>` (settled question 78); the port may be known only after binding.
+    FromListener,
+}
+
+impl PublicUrl {
+    /// The base of every link, given the address that was really bound.
+    pub fn base(&self, bound: SocketAddr) -> BaseUrl {
+        match self {
+            Self::Given(base) => base.clone(),
+            Self::FromListener => BaseUrl::of_listener(bound),
+        }
+    }
+}
+
+/// An absolute http(s) address without credentials, query, fragment or trailing slash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl {
+    text: String,
+    origin: String,
+    authority: String,
+}
+
+impl BaseUrl {
+    pub(super) fn new(url: &Url) -> Self {
+        let origin = url.origin().ascii_serialization();
+        let authority = origin
+            .split_once("://")
+            .map_or("", |(_, rest)| rest)
+            .to_owned();
+        let text = url.as_str().trim_end_matches('/').to_owned();
+        Self {
+            text,
+            origin,
+            authority,
+        }
+    }
+
+    pub(super) fn of_listener(bound: SocketAddr) -> Self {
+        let authority = reachable(bound).to_string();
+        let authority = authority
+            .strip_suffix(":80")
+            .unwrap_or(&authority)
+            .to_owned();
+        let origin = format!("http://{authority}");
+        Self {
+            text: origin.clone(),
+            origin,
+            authority,
+        }
+    }
+
+    /// As configured, trailing slashes dropped; a path may follow the host.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Scheme, host and port as browsers write `Origin`.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// `host[:port]`, lower-case, the default port dropped.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    pub fn is_https(&self) -> bool {
+        self.origin.starts_with("https://")
+    }
+}
+
+/// An unspecified address is reached over loopback.
+pub(super) fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}
+
+/// Whose `X-Forwarded-*` headers are believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrustProxy {
+    Nobody,
+    /// The last so many hops, whoever they are; 1 to 16.
+    Hops(u8),
+    /// Peers inside these networks.
+    Networks(Vec<Network>),
+}
+
+/// Addresses sharing their first `prefix` bits with `address`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    pub address: IpAddr,
+    pub prefix: u8,
+}
+
+impl Network {
+    /// An IPv4 address inside IPv6 is judged as the IPv4 address it is.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(net), IpAddr::V4(ip)) => {
+                let mask = u32::MAX
+                    .checked_shl(32 - u32::from(self.prefix))
+                    .unwrap_or(0);
+                net.to_bits() & mask == ip.to_bits() & mask
+            }
+            (IpAddr::V6(net), IpAddr::V6(ip)) => {
+                let mask = u128::MAX
+                    .checked_shl(128 - u32::from(self.prefix))
+                    .unwrap_or(0);
+                net.to_bits() & mask == ip.to_bits() & mask
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Data {
+    pub dir: PathBuf,
+    /// The key file, outside Postgres (`operations` 4).
+    pub kek_file: PathBuf,
+}
+
+#[derive(Debug, Clone)]
+pub struct Database {
+    /// `None`: the embedded cluster in the data directory.
+    pub url: Option<SecretString>,
+    pub pg_bin: Option<PathBuf>,
+    /// Lanes that new owners are spread over, 1 to 64.
+    pub lanes: u16,
+}
+
+#[derive(Debug, Clone)]
+pub struct Agent {
+    /// Enabled data scopes as configured (`agent-api` 6.2); ids outside the catalog included,
+    /// because a run that asks for one gets `scope_policy_not_configured` (settled question 10).
+    pub database_scopes: Vec<String>,
+    /// 1 s to 900 s.
+    pub turn_timeout: Duration,
+    /// Lower-cased profile ids, e-mail addresses or subjects.
+    pub developers: Vec<String>,
+}
+
+impl Agent {
+    /// Enabled ids that the catalog does not know.
+    pub fn unknown_scopes(&self) -> impl Iterator<Item = &str> {
+        self.database_scopes
+            .iter()
+            .map(String::as_str)
+            .filter(|id| helix_aggregates::agent::scope::find(id).is_none())
+    }
+}
+
+/// Who vouches for callers of the agent doors (`agent-api` 11.2, settled question 11).
+#[derive(Debug, Clone)]
+pub enum OAuth {
+    /// Nothing is configured: the built-in authorization server.
+    BuiltIn,
+    External(ExternalIssuer),
+    /// The explicit test lane; never in production.
+    LocalHs256(LocalIssuer),
+    /// Set in part: the doors answer `auth_not_configured`, whatever the token.
+    Incomplete {
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub struct Issuer {
+    /// Compared as exact text; a trailing slash matters.
+    pub issuer: String,
+    pub audience: String,
+    pub provider: String,
+    /// The one claim that names the tenant; `None`: the usual list.
+    pub tenant_claim: Option<String>,
+    /// Longest time from `iat` to `exp`.
+    pub max_lifetime: Duration,
+    pub token_type: TokenType,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenType {
+    Any,
+    OnlyAtJwt,
+}
+
+#[derive(Debug, Clone)]
+pub struct ExternalIssuer {
+    pub issuer: Issuer,
+    pub jwks_url: Url,
+    /// Never empty.
+    pub algorithms: Vec<Algorithm>,
+    pub jwks_network: JwksNetwork,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JwksNetwork {
+    /// https on port 443 and public addresses only (`access` 4.2).
+    PublicOnly,
+    Any,
+}
+
+#[derive(Debug, Clone)]
+pub struct LocalIssuer {
+    pub issuer: Issuer,
+    /// At least 32 characters.
+    pub secret: SecretString,
+}
+
+/// The signature algorithms an external issuer may use (`agent-api` 11.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    Rs256,
+    Rs384,
+    Rs512,
+    Es256,
+    Es384,
+    Es512,
+}
+
+impl Algorithm {
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Rs256, "RS256"),
+        (Self::Rs384, "RS384"),
+        (Self::Rs512, "RS512"),
+        (Self::Es256, "ES256"),
+        (Self::Es384, "ES384"),
+        (Self::Es512, "ES512"),
+    ];
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|&(algorithm, _)| algorithm)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes.
+    pub agent_body: usize,
+    /// Requests a minute of one address; `None`: no limit.
+    pub agent_ip: Option<NonZeroU32>,
+    /// Requests a minute of one principal; `None`: no limit.
+    pub agent_principal: Option<NonZeroU32>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Solver {
+    pub kind: SolverKind,
+    pub libraries: Vec<PathBuf>,
+    pub repository: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SolverKind {
+    CorpusExtract,
+}
+
+#[derive(Debug, Clone)]
+pub struct Log {
+    pub format: LogFormat,
+    /// A filter that `tracing_subscriber::EnvFilter` has accepted.
+    pub filter: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    Text,
+    Json,
+}

@@ -1,0 +1,179 @@
+//! The one table of settings (`operations` 4, `agent-api` 12).
+//!
+//! It drives parsing, `config show`, `config check`, "did you mean" and the help text. A setting
+//! is here only when the server acts on it: names of the contract that belong to doors this build
+//! does not have are in [`RESERVED`], accepted with a warning.
+
+use super::setting::Default::{Derived, Text, Unset};
+use super::setting::Visibility::{Open, Secret};
+use super::setting::{Kind, Section, Setting};
+use super::values::Values;
+
+macro_rules! settings {
+    ($($id:ident = $name:literal [$($env:literal),+] $kind:expr, $default:expr, $vis:ident, $section:ident, $doc:literal;)+) => {
+        $(
+            #[doc = $doc]
+            pub static $id: Setting = Setting {
+                name: $name,
+                env: &[$($env),+],
+                kind: $kind,
+                default: $default,
+                visibility: $vis,
+                section: Section::$section,
+                doc: $doc,
+            };
+        )+
+
+        /// Every setting, in the order in which help and `config show` print them.
+        pub static SETTINGS: &[&Setting] = &[$(&$id),+];
+    };
+}
+
+settings! {
+    CONFIG = "config" ["HELIX_CONFIG"] Kind::Path, Text("helix.toml"), Open, Server,
+        "The configuration file; only an explicitly named one must exist";
+    LISTEN = "listen" ["HELIX_LISTEN"] Kind::Address, Text("127.0.0.1:8787"), Open, Server,
+        "Address of the doors";
+    METRICS_LISTEN = "metrics_listen" ["HELIX_METRICS_LISTEN"] Kind::Address, Text("127.0.0.1:8788"), Open, Server,
+        "Address of /metrics, which is nowhere else; `off` switches it off";
+    PUBLIC_URL = "public_url" ["CASIMIR_PUBLIC_BASE_URL", "HELIX_PUBLIC_URL", "HELIX_PUBLIC_BASE_URL", "PUBLIC_BASE_URL", "CASIMIRBOT_PUBLIC_URL"]
+        Kind::Url, Derived("http://<listen>", public_url), Open, Server,
+        "The address by which clients reach this server; https and required in production";
+    ALLOWED_HOSTS = "agent_allowed_hosts" ["HELIX_AGENT_ALLOWED_HOSTS"] Kind::List, Unset, Open, Server,
+        "Values of `Host` admitted beside the public address";
+    ALLOWED_ORIGINS = "agent_allowed_origins" ["HELIX_AGENT_ALLOWED_ORIGINS"] Kind::List, Unset, Open, Server,
+        "Values of `Origin` admitted beside the public address";
+    TRUST_PROXY = "trust_proxy" ["TRUST_PROXY", "HELIX_TRUST_PROXY"] Kind::Text, Unset, Open, Server,
+        "Whose forwarding headers count: a number of hops (0..16), or addresses and networks, comma separated; `loopback` and `private` are names for networks";
+    PRODUCTION = "production" ["HELIX_PRODUCTION"] Kind::Switch, Text("off"), Open, Server,
+        "Refuse to start with any setting that is only fit for trying things out";
+    DATA_DIR = "data_dir" ["HELIX_DATA_DIR"] Kind::Path, Text("./helix-data"), Open, Data,
+        "Where everything is kept";
+    DATABASE_URL = "database_url" ["HELIX_DATABASE_URL"] Kind::Text, Unset, Secret, Data,
+        "A Postgres (15 to 18) to use instead of the embedded one";
+    PG_BIN = "pg_bin" ["HELIX_PG_BIN"] Kind::Path, Unset, Open, Data,
+        "Folder of the Postgres programs for the embedded cluster";
+    LANES = "lanes" ["HELIX_LANES"] Kind::Integer, Text("1"), Open, Data,
+        "Lanes that new owners are spread over (1..64); owners keep the lane they have";
+    KEK_FILE = "kek_file" ["HELIX_KEK_FILE"] Kind::Path, Derived("<data-dir>/keys/kek", kek_file), Open, Data,
+        "The key file (mode 0600, made at first start); keep its backup apart from the database's";
+    SOLVER = "solver" ["HELIX_SOLVER"] Kind::Choice(&["corpus-extract"]), Text("corpus-extract"), Open, Agent,
+        "What works on runs; `corpus-extract` is built in, offline and deterministic";
+    LIBRARY = "library" ["HELIX_LIBRARY"] Kind::Paths, Derived("<data-dir>/library", library), Open, Agent,
+        "Folders of text, Markdown, HTML and PDF files behind the scope `research_library`";
+    REPOSITORY = "repository" ["HELIX_REPOSITORY"] Kind::Path, Unset, Open, Agent,
+        "A git working tree behind the scope `repository_evidence`";
+    DATABASE_SCOPES = "agent_database_scopes" ["HELIX_AGENT_DATABASE_SCOPES"] Kind::List, Unset, Open, Agent,
+        "Data scopes runs may use; unset: those whose source is configured, in production none";
+    TURN_TIMEOUT = "agent_turn_timeout_ms" ["HELIX_AGENT_TURN_TIMEOUT_MS"] Kind::Integer, Text("120000"), Open, Agent,
+        "Longest turn in milliseconds, clamped to 1000..900000";
+    DEVELOPERS = "developer_profile_ids" ["HELIX_DEVELOPER_PROFILE_IDS"] Kind::List, Unset, Open, Agent,
+        "Profile ids, e-mail addresses or subjects whose developer type counts in production";
+    OAUTH_ISSUER = "agent_oauth_issuer" ["HELIX_AGENT_OAUTH_ISSUER"] Kind::Url, Unset, Open, OAuth,
+        "Issuer of an external authorization server, compared as exact text";
+    OAUTH_AUDIENCE = "agent_oauth_audience" ["HELIX_AGENT_OAUTH_AUDIENCE"] Kind::Url, Unset, Open, OAuth,
+        "The audience its tokens must name";
+    OAUTH_JWKS_URL = "agent_oauth_jwks_url" ["HELIX_AGENT_OAUTH_JWKS_URL"] Kind::Url, Unset, Open, OAuth,
+        "Where its signing keys are published";
+    OAUTH_PROVIDER = "agent_oauth_provider" ["HELIX_AGENT_OAUTH_PROVIDER"] Kind::Text, Unset, Open, OAuth,
+        "The name under which accounts are linked to it (1..120 characters)";
+    OAUTH_ALGORITHMS = "agent_oauth_algorithms" ["HELIX_AGENT_OAUTH_ALGORITHMS"] Kind::List, Text("RS256,ES256"), Open, OAuth,
+        "Admitted signature algorithms, of RS256 RS384 RS512 ES256 ES384 ES512";
+    OAUTH_TENANT_CLAIM = "agent_oauth_tenant_claim" ["HELIX_AGENT_OAUTH_TENANT_CLAIM"] Kind::Text, Unset, Open, OAuth,
+        "The one claim that names the tenant, in place of the usual list (at most 512 characters)";
+    OAUTH_MAX_LIFETIME = "agent_oauth_max_lifetime" ["HELIX_AGENT_OAUTH_MAX_LIFETIME"] Kind::Span, Text("24h"), Open, OAuth,
+        "Longest time between issue and expiry of a token (1m..365d)";
+    OAUTH_REQUIRE_AT_JWT = "agent_oauth_require_at_jwt" ["HELIX_AGENT_OAUTH_REQUIRE_AT_JWT"] Kind::Switch, Text("off"), Open, OAuth,
+        "Admit only tokens of type at+jwt";
+    JWKS_ALLOW_PRIVATE = "agent_jwks_allow_private" ["HELIX_AGENT_JWKS_ALLOW_PRIVATE"] Kind::Switch, Text("off"), Open, OAuth,
+        "Fetch signing keys from private addresses in production too";
+    ALLOW_LOCAL_HS256 = "agent_allow_local_hs256" ["HELIX_AGENT_ALLOW_LOCAL_HS256"] Kind::Switch, Text("off"), Open, OAuth,
+        "Admit HS256 tokens of the local secret: a test lane, refused in production";
+    LOCAL_JWT_SECRET = "agent_local_jwt_secret" ["HELIX_AGENT_LOCAL_JWT_SECRET"] Kind::Text, Unset, Secret, OAuth,
+        "The secret of the local HS256 lane (at least 32 characters)";
+    BODY_LIMIT = "agent_body_limit" ["HELIX_AGENT_BODY_LIMIT"] Kind::Size, Text("512kb"), Open, Limits,
+        "Largest request body of the run door (1kb..64mb)";
+    IP_RATE_LIMIT = "agent_ip_rate_limit" ["HELIX_AGENT_IP_RATE_LIMIT"] Kind::Rate, Text("120"), Open, Limits,
+        "Requests a minute from one address; 0 or less switches the limit off";
+    PRINCIPAL_RATE_LIMIT = "agent_principal_rate_limit" ["HELIX_AGENT_PRINCIPAL_RATE_LIMIT"] Kind::Rate, Text("240"), Open, Limits,
+        "Requests a minute of one principal; 0 or less switches the limit off";
+    LOG_FORMAT = "log_format" ["HELIX_LOG_FORMAT"] Kind::Choice(&["text", "json"]), Text("text"), Open, Log,
+        "Log lines for people or one JSON object a line, on standard error";
+    LOG_LEVEL = "log_level" ["HELIX_LOG_LEVEL"] Kind::Text, Text("info"), Open, Log,
+        "off, error, warn, info, debug or trace, or filters such as `info,helix=debug`";
+}
+
+/// Environment names that other parts of the product or its tests own.
+pub static ELSEWHERE: &[&str] = &["HELIX_URL", "HELIX_TOKEN", "HELIX_TEST_DATABASE_URL"];
+
+/// Names of the contract whose doors this build does not have yet.
+pub static RESERVED: &[&str] = &[
+    "HELIX_VAULT_LISTEN",
+    "HELIX_VAULT_PUBLIC_URL",
+    "HELIX_VAULT_ALLOWED_ORIGINS",
+    "HELIX_MODEL_BASE_URL",
+    "HELIX_MODEL",
+    "HELIX_MODEL_API",
+    "HELIX_MODEL_API_KEY",
+    "HELIX_WORKER_CLAIM_TIMEOUT_MS",
+    "HELIX_SEARCH_BASE_URL",
+    "HELIX_OPENALEX_BASE_URL",
+    "HELIX_CROSSREF_BASE_URL",
+    "HELIX_ARXIV_BASE_URL",
+    "HELIX_THEORY_DIR",
+    "HELIX_MCP_BODY_LIMIT",
+    "HELIX_MCP_IP_RATE_LIMIT",
+    "HELIX_MCP_PRINCIPAL_RATE_LIMIT",
+    "HELIX_ROOM_AGENT_BODY_LIMIT",
+    "HELIX_ROOM_AGENT_IP_RATE_LIMIT",
+    "HELIX_ROOM_AGENT_PRINCIPAL_RATE_LIMIT",
+    "HELIX_AGENT_RUN_OBSERVER_IP_RATE_LIMIT",
+    "HELIX_AGENT_RUN_OBSERVER_ACCOUNT_RATE_LIMIT",
+    "HELIX_ROOM_SOURCE_BROWSER_IP_RATE_LIMIT",
+    "HELIX_ROOM_SOURCE_BROWSER_ACCOUNT_RATE_LIMIT",
+    "HELIX_ROOM_ENVIRONMENT_IP_RATE_LIMIT",
+    "HELIX_ROOM_ENVIRONMENT_ACCOUNT_RATE_LIMIT",
+    "HELIX_ENVIRONMENT_CONNECTOR_PUBLIC_RATE_LIMIT",
+    "HELIX_BOUND_ROOM_EVIDENCE_MAX_AGE_MS",
+    "HELIX_ROOM_INGRESS_FRESHNESS_MS",
+    "HELIX_ROOM_INGRESS_REQUESTS_PER_MINUTE",
+    "HELIX_ROOM_INGRESS_PROCESSING_LEASE_MS",
+    "HELIX_ROOM_INGRESS_EVENT_MAX_AGE_MS",
+    "HELIX_ROOM_INGRESS_EVENT_FUTURE_SKEW_MS",
+    "HELIX_WORLD_EVENT_MAX_BATCH",
+    "HELIX_ENVIRONMENT_ADAPTER_FIXTURES",
+    "HELIX_PUBLIC_ROOM_SOURCE_INGRESS",
+    "HELIX_GUEST_ROOM_CREATION",
+    "HELIX_GUEST_ROOM_SOURCE_INGRESS",
+    "HELIX_RUNTIME_APPROVAL_TRUSTED_PUBLIC_KEYS_JSON",
+    "HELIX_ADMIN_SECRET",
+    "HELIX_SIGNUP",
+    "HELIX_CIMD",
+    "HELIX_REDIRECT_SCHEMES",
+    "HELIX_REFRESH_OVERLAP",
+    "HELIX_BACKUP_DIR",
+    "HELIX_BACKUP_PASSPHRASE_FILE",
+];
+
+fn public_url(values: &Values) -> String {
+    let listen = values.text(&LISTEN).unwrap_or("127.0.0.1:8787");
+    match super::parse::address(listen) {
+        Ok(address) => format!("http://{}", super::sections::reachable(address)),
+        Err(_) => format!("http://{listen}"),
+    }
+}
+
+fn kek_file(values: &Values) -> String {
+    format!("{}/keys/kek", data_dir(values))
+}
+
+fn library(values: &Values) -> String {
+    format!("{}/library", data_dir(values))
+}
+
+fn data_dir(values: &Values) -> &str {
+    values
+        .text(&DATA_DIR)
+        .unwrap_or("./helix-data")
+        .trim_end_matches('/')
+}

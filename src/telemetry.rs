@@ -1,0 +1,70 @@
+//! Log lines on standard error, for people or for machines.
+//!
+//! What must stay true: this crate logs no body, secret or personal text, so nothing here has to
+//! redact. Libraries below us may be talkative at `debug`; the default filter keeps them at `warn`.
+
+use std::io::stderr;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::{Log, LogFormat};
+
+/// Why logging could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    #[error("the log filter is not understood")]
+    Filter,
+    #[error("logging was set up before")]
+    AlreadyStarted,
+}
+
+/// Installs the subscriber of the process; to be called once, before the server starts.
+pub fn start(log: &Log) -> Result<(), TelemetryError> {
+    let filter = EnvFilter::try_new(with_quiet_libraries(&log.filter))
+        .map_err(|_| TelemetryError::Filter)?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(stderr);
+    let started = match log.format {
+        LogFormat::Text => {
+            let terminal = std::io::IsTerminal::is_terminal(&stderr());
+            builder
+                .with_target(false)
+                .with_ansi(terminal)
+                .finish()
+                .try_init()
+        }
+        LogFormat::Json => builder
+            .json()
+            .flatten_event(true)
+            .with_ansi(false)
+            .finish()
+            .try_init(),
+    };
+    started.map_err(|_| TelemetryError::AlreadyStarted)
+}
+
+/// A bare level is meant for Helix: sqlx would log statements and hyper would log connections.
+fn with_quiet_libraries(filter: &str) -> String {
+    let is_level = ["debug", "trace"]
+        .iter()
+        .any(|level| filter.eq_ignore_ascii_case(level));
+    if is_level {
+        format!("warn,helix={filter}")
+    } else {
+        filter.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_level_does_not_wake_the_libraries() {
+        assert_eq!(with_quiet_libraries("debug"), "warn,helix=debug");
+        assert_eq!(with_quiet_libraries("info"), "info");
+        assert_eq!(with_quiet_libraries("sqlx=debug"), "sqlx=debug");
+    }
+}
