@@ -27,8 +27,6 @@ mod core;
 
 pub use appender::Redacted;
 
-pub use appender::Redacted;
-
 pub use self::core::{Core, CoreConfig};
 
 /// Why the store could not do what it was asked.
