@@ -24,6 +24,8 @@ pub mod upcast;
 pub mod watch;
 
 mod core;
+#[cfg(test)]
+mod tests;
 
 pub use appender::Redacted;
 

@@ -1,0 +1,3 @@
+//! `helix bench`: ratios measured in one run, in interleaved slices (ADR 0006).
+
+pub mod tally;
