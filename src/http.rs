@@ -1,6 +1,16 @@
-//! The REST door.
+//! The REST doors: parse, authenticate, call a use case, render one envelope.
+//!
+//! No rule of a run is decided here. What must stay true: every answer carries a request id and
+//! forbids caching; the first failing step of the pipeline answers (`agent-api` 1.2).
 
+pub mod agent;
+pub mod door;
+pub mod health;
+pub mod pipeline;
+pub mod query;
 pub mod rate_limit;
 pub mod request_id;
+pub mod respond;
+pub mod serve;
 pub mod strict_json;
 pub mod transport;

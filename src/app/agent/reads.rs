@@ -133,6 +133,12 @@ impl Runs {
         self.name(caller, run_id)
     }
 
+    /// Whether nothing more can happen to a run.
+    pub async fn inspect_is_final(&self, caller: &Caller, run: RunId) -> Result<bool, Problem> {
+        let found = self.find(caller, run).await?;
+        Ok(matches!(found.head.status.as_str(), "completed" | "failed" | "cancelled"))
+    }
+
     /// The caller's runs, newest first.
     pub async fn list(&self, caller: &Caller, query: &RunsQuery) -> Result<Value, Problem> {
         caller.require(SCOPE_READ)?;

@@ -1,0 +1,54 @@
+//! What a door of the agent API is made of.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::rate_limit::WindowLimiter;
+use super::transport::TransportRules;
+use crate::app::access::admission::Admission;
+use crate::app::agent::runs::Runs;
+use crate::auth::bearer::BearerVerifier;
+use crate::config::BaseUrl;
+use crate::metrics::Metrics;
+
+/// The run REST door. One a process, shared by its threads.
+#[derive(Debug)]
+pub struct AgentDoor {
+    pub runs: Runs,
+    pub admission: Admission,
+    pub verifier: BearerVerifier,
+    pub transport: TransportRules,
+    pub base: BaseUrl,
+    /// Bytes.
+    pub body_limit: usize,
+    pub by_address: WindowLimiter,
+    pub by_principal: WindowLimiter,
+    pub metrics: Metrics,
+}
+
+/// What the process can say about itself before, while and after it serves.
+#[derive(Debug, Clone, Default)]
+pub struct Readiness {
+    draining: Arc<AtomicBool>,
+    door: Arc<std::sync::OnceLock<Arc<AgentDoor>>>,
+}
+
+impl Readiness {
+    /// Opens the doors: migrations and keys are ready.
+    pub fn open(&self, door: Arc<AgentDoor>) {
+        // A second opening would be a second server in one process; the first stands.
+        let _already = self.door.set(door);
+    }
+
+    pub fn door(&self) -> Option<&Arc<AgentDoor>> {
+        self.door.get()
+    }
+
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Release);
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+}

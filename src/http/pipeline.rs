@@ -1,0 +1,239 @@
+//! The steps every request of the run door takes, in the contract's order (`agent-api` 1.2). The
+//! request id comes first, so that every refusal carries one (settled question 3).
+
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix_web::http::Method;
+use actix_web::web::{Bytes, BytesMut, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use super::door::AgentDoor;
+use super::query::Query;
+use super::rate_limit::Verdict;
+use super::{request_id, respond, strict_json};
+use crate::app::access::admission::Identity;
+use crate::app::caller::Caller;
+use crate::app::problem::{Code, Problem};
+use crate::app::redaction;
+use crate::auth::bearer::{BearerError, Presented, VerifiedToken};
+
+/// A body must have arrived by then (`access` 12).
+const BODY_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What is known of one request and will stand in its answer.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    pub request_id: String,
+    pub wants_problem_json: bool,
+    /// The limiter that judged last.
+    pub limit: Option<Verdict>,
+}
+
+/// A request that passed every step.
+#[derive(Debug)]
+pub struct Admitted {
+    pub caller: Caller,
+    pub query: Query,
+    /// `Null` for requests without a body.
+    pub body: Value,
+}
+
+/// How a request left the pipeline early.
+enum Stop {
+    Limited(Verdict),
+    Problem(Problem),
+}
+
+impl From<Problem> for Stop {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// Takes a request through the pipeline and, if it passes, to its handler.
+pub async fn serve<F, H>(door: &Arc<AgentDoor>, request: &HttpRequest, payload: Payload, handler: H) -> HttpResponse
+where
+    H: FnOnce(Admitted) -> F,
+    F: Future<Output = Result<HttpResponse, Problem>>,
+{
+    let started = Instant::now();
+    let mut exchange = Exchange::of(door, request);
+    let admitted = admit(door, request, payload, &mut exchange).await;
+    let answered = match admitted {
+        Ok(admitted) => handler(admitted).await.map_err(Stop::Problem),
+        Err(stop) => Err(stop),
+    };
+    let (response, code, cause) = match answered {
+        Ok(response) => (response, "ok", None),
+        Err(Stop::Limited(verdict)) => (respond::limited(&verdict), "rate_limited", None),
+        Err(Stop::Problem(problem)) => {
+            let code = problem.code.row().code;
+            (respond::problem(&problem, &exchange, &door.base), code, problem.cause)
+        }
+    };
+    let response = respond::finish(response, &exchange);
+    record(door, request, &exchange, &response, code, cause.as_deref(), started);
+    response
+}
+
+/// Answers a request that no handler can take, with the headers every answer has.
+pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: &Problem) -> HttpResponse {
+    let started = Instant::now();
+    let exchange = Exchange::of(door, request);
+    let response = respond::finish(respond::problem(problem, &exchange, &door.base), &exchange);
+    record(door, request, &exchange, &response, problem.code.row().code, None, started);
+    response
+}
+
+impl Exchange {
+    fn of(door: &AgentDoor, request: &HttpRequest) -> Self {
+        let sent = header_text(request, "x-request-id");
+        Self {
+            request_id: request_id::assign(sent, "agent_req", || door.runs.core().ids.uuid()),
+            wants_problem_json: accepts(request, "application/problem+json"),
+            limit: None,
+        }
+    }
+}
+
+async fn admit(
+    door: &Arc<AgentDoor>,
+    request: &HttpRequest,
+    payload: Payload,
+    exchange: &mut Exchange,
+) -> Result<Admitted, Stop> {
+    let now_ms = door.runs.core().clock.now().millis();
+    let peer = request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
+    let client = door.transport.client(peer, request.headers());
+    count(exchange, door.by_address.hit_address(client.address, now_ms))?;
+    door.transport.check(&client, request.headers()).map_err(Problem::new)?;
+    let body = read_body(door, request, payload).await?;
+    let query = Query::decode(request.query_string())?;
+    if redaction::is_protected(&json!([query.to_value(), body])) {
+        let details = json!({"failure_code": "protected_sensitive_content_rejected"});
+        return Err(Problem::invalid("The request holds credential material.").with(details).into());
+    }
+    let token = authenticate(door, request).await?;
+    let identity = Identity {
+        issuer: token.issuer,
+        tenant: token.tenant,
+        provider: token.provider,
+        subject: token.subject,
+        scopes: token.scopes,
+    };
+    let caller = door.admission.admit(identity).await?;
+    count(exchange, door.by_principal.hit(&caller.principal(), now_ms))?;
+    Ok(Admitted { caller, query, body })
+}
+
+/// Notes a limiter's verdict; both write the same headers, so the last one is what clients see.
+fn count(exchange: &mut Exchange, verdict: Option<Verdict>) -> Result<(), Stop> {
+    let Some(verdict) = verdict else { return Ok(()) };
+    exchange.limit = Some(verdict);
+    if verdict.allowed { Ok(()) } else { Err(Stop::Limited(verdict)) }
+}
+
+async fn read_body(door: &AgentDoor, request: &HttpRequest, payload: Payload) -> Result<Value, Problem> {
+    if request.headers().contains_key("content-encoding") {
+        return Err(Problem::new(Code::EncodingNotSupported));
+    }
+    if request.method() != Method::POST {
+        return Ok(Value::Null);
+    }
+    let bytes = tokio::time::timeout(BODY_TIMEOUT, collect(payload, door.body_limit))
+        .await
+        .map_err(|_| Problem::new(Code::BodyTimeout))??;
+    strict_json::read(&bytes).map_err(|error| {
+        Problem::invalid(format!("The body is not one strict JSON value: {} at byte {}.", error.fault, error.offset))
+    })
+}
+
+async fn collect(mut payload: Payload, limit: usize) -> Result<Bytes, Problem> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| Problem::invalid("The body was cut off."))?;
+        if body.len() + chunk.len() > limit {
+            return Err(Problem::new(Code::BodyTooLarge));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+async fn authenticate(door: &AgentDoor, request: &HttpRequest) -> Result<VerifiedToken, Problem> {
+    let authorization: Vec<&[u8]> = values(request, "authorization").collect();
+    let tenants: Vec<&[u8]> = ["x-tenant-id", "x-customer-id", "x-org-id"]
+        .into_iter()
+        .flat_map(|name| values(request, name))
+        .collect();
+    let presented = Presented { authorization: &authorization, tenants: &tenants };
+    let now = door.runs.core().clock.now().millis();
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds of this age are exact in a double")]
+    let now = now as f64 / 1_000.0;
+    door.verifier.verify(presented, now).await.map_err(|error| match error {
+        BearerError::TwoAuthorizationHeaders => Problem::invalid("Send one Authorization header."),
+        BearerError::Unauthorized => Problem::new(Code::Unauthorized),
+        BearerError::TenantRequired => Problem::new(Code::TenantRequired),
+        BearerError::TenantMismatch => Problem::new(Code::TenantMismatch),
+        BearerError::NotConfigured | BearerError::KeysUnavailable => {
+            Problem::new(Code::AuthNotConfigured).because(error)
+        }
+    })
+}
+
+fn values<'r>(request: &'r HttpRequest, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
+    request.headers().get_all(name).map(|value| value.as_bytes())
+}
+
+pub fn header_text<'r>(request: &'r HttpRequest, name: &str) -> Option<&'r str> {
+    request.headers().get(name).and_then(|value| value.to_str().ok())
+}
+
+pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {
+    header_text(request, "accept").is_some_and(|accept| {
+        accept.split(',').any(|part| part.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(media_type)))
+    })
+}
+
+/// One readable line and one observation a request; no text of the caller in either.
+fn record(
+    door: &AgentDoor,
+    request: &HttpRequest,
+    exchange: &Exchange,
+    response: &HttpResponse,
+    code: &str,
+    cause: Option<&str>,
+    started: Instant,
+) {
+    let route = request.match_pattern().unwrap_or_else(|| "unmatched".to_owned());
+    let elapsed = started.elapsed().as_secs_f64();
+    let status = response.status().as_u16();
+    door.metrics.requests.with_label_values(&[route.as_str(), method_label(request.method()), code]).observe(elapsed);
+    let duration_ms = (elapsed * 1_000_000.0).round() / 1_000.0;
+    let request_id = exchange.request_id.as_str();
+    match cause {
+        Some(cause) if status >= 500 => {
+            tracing::error!(request.id = request_id, %route, status, code, duration_ms, cause, "request failed");
+        }
+        _ => tracing::info!(request.id = request_id, %route, status, code, duration_ms, "request"),
+    }
+}
+
+/// Methods are caller's text: only known ones become a label.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}

@@ -1,0 +1,72 @@
+//! Listeners: the doors on one, metrics on another.
+
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::web::{self, Data};
+use actix_web::{App, HttpResponse, HttpServer};
+
+use super::door::Readiness;
+use super::{agent, health};
+use crate::metrics::Metrics;
+
+/// Time for a client to send its request head (`access` 12).
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for requests in flight to end when the server stops.
+const DRAIN: u64 = 10;
+/// Open connections a worker thread serves at once.
+const CONNECTIONS: usize = 4_096;
+
+/// Serves the doors on a bound listener. Signals are the caller's business.
+pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Server> {
+    let server = HttpServer::new(move || {
+        App::new()
+            .app_data(Data::new(readiness.clone()))
+            .route("/healthz", web::get().to(health::healthz))
+            .route("/readyz", web::get().to(health::readyz))
+            .configure(agent::configure)
+            .default_service(web::to(agent::unknown_path))
+    })
+    .workers(std::thread::available_parallelism().map_or(2, usize::from))
+    .max_connections(CONNECTIONS)
+    .client_request_timeout(HEAD_TIMEOUT)
+    .client_disconnect_timeout(Duration::from_secs(2))
+    .keep_alive(Duration::from_secs(75))
+    .shutdown_timeout(DRAIN)
+    .disable_signals()
+    .listen(listener)?;
+    Ok(server.run())
+}
+
+/// Serves `/metrics`, and nothing else.
+pub fn metrics(listener: TcpListener, metrics: Metrics) -> std::io::Result<Server> {
+    let server = HttpServer::new(move || {
+        App::new().app_data(Data::new(metrics.clone())).route("/metrics", web::get().to(exposition))
+    })
+    .workers(1)
+    .client_request_timeout(HEAD_TIMEOUT)
+    .shutdown_timeout(1)
+    .disable_signals()
+    .listen(listener)?;
+    Ok(server.run())
+}
+
+async fn exposition(metrics: Data<Metrics>) -> HttpResponse {
+    match metrics.render() {
+        Ok(text) => HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text),
+        Err(_) => HttpResponse::InternalServerError().finish(),
+    }
+}
+
+/// Binds without listening to anyone yet, so that a taken port is reported before anything starts.
+pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let listener = TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Stops a server: in-flight requests get their time when `graceful`.
+pub async fn stop(handle: &ServerHandle, graceful: bool) {
+    handle.stop(graceful).await;
+}
