@@ -37,7 +37,8 @@ use crate::time::{Stamp, Timestamp};
 use command::{AdmittedPolicy, Answer, CompletionContract, RunCommand};
 use error::RunError;
 use event::{
-    BudgetExhausted, ContinuationReceived, Lapsed, RunEvent, RunFailed, RunStarted, TurnClosed,
+    BudgetExhausted, ContinuationReceived, Lapsed, RunCancelled, RunEvent, RunFailed, RunStarted,
+    TerminalAuthorityEvaluated, TurnClosed, TurnEnded,
 };
 use status::{Completion, Lifecycle, WaitingFor};
 use turn::{Question, TerminalAuthority};
@@ -155,10 +156,11 @@ impl Decider for Run {
         match event {
             RunEvent::RunStarted(fact) => *self = Self::started(fact),
             RunEvent::RuntimeRecovered(fact) => {
+                let reason = WaitingFor::NeedsMoreEvidence;
                 self.advance(fact.public.version, fact.state.at, |body| Self::Waiting {
                     body,
-                    reason: WaitingFor::NeedsMoreEvidence,
-                })
+                    reason,
+                });
             }
             RunEvent::ContinuationReceived(fact) => self.claimed(fact),
             RunEvent::EvidenceReentered(fact) => {
@@ -175,11 +177,7 @@ impl Decider for Run {
             }
             RunEvent::TerminalAuthorityEvaluated(fact) => {
                 if let Some(body) = self.body_mut() {
-                    body.terminal_authority = fact.public.terminal_authority_status;
-                    body.evidence.terminal_authority = fact.public.terminal_authority_status;
-                    body.evidence
-                        .provider_terminal_candidate_ref
-                        .clone_from(&fact.state.provider_terminal_candidate_ref);
+                    body.govern(fact);
                 }
             }
             RunEvent::RunWaiting(fact) | RunEvent::RunBlocked(fact) => {
@@ -190,46 +188,20 @@ impl Decider for Run {
                 });
             }
             RunEvent::RunCompleted(fact) => {
-                let ending = Ending::Completed { at: fact.state.at };
-                self.closed(fact.public.version, &fact.state, |body| Self::Ended {
-                    body,
-                    ending,
-                });
+                self.ended(fact, Ending::Completed { at: fact.state.at });
             }
-            RunEvent::RunFailed(failed) => match failed.as_ref() {
-                RunFailed::AfterTurn(fact) => {
-                    self.closed(fact.public.version, &fact.state, |body| Self::Ended {
-                        body,
-                        ending: Ending::Failed,
-                    });
-                }
-                RunFailed::Expired(fact) => {
-                    let ending = Ending::Expired { at: fact.state.at };
-                    self.lapsed(fact.public.version, &fact.state, ending);
-                }
-            },
-            RunEvent::BudgetExhausted(exhausted) => match exhausted.as_ref() {
-                BudgetExhausted::AfterTurn(fact) => {
-                    self.closed(fact.public.version, &fact.state, |body| Self::Ended {
-                        body,
-                        ending: Ending::BudgetExhausted,
-                    });
-                }
-                BudgetExhausted::BeforeTurn(fact) => {
-                    self.lapsed(fact.public.version, &fact.state, Ending::BudgetExhausted);
-                }
-            },
-            RunEvent::RunCancelled(fact) => {
-                let at = fact.state.at;
-                self.advance(fact.public.version, at, |mut body| {
-                    body.terminal_authority = TerminalAuthority::Blocked;
-                    body.summary = fact.public.reason.clone();
-                    Self::Ended {
-                        body,
-                        ending: Ending::Cancelled { at },
-                    }
-                });
+            RunEvent::RunFailed(RunFailed::AfterTurn(fact)) => self.ended(fact, Ending::Failed),
+            RunEvent::RunFailed(RunFailed::Expired(fact)) => {
+                let ending = Ending::Expired { at: fact.state.at };
+                self.lapsed(fact.public.version, &fact.state, ending);
             }
+            RunEvent::BudgetExhausted(BudgetExhausted::AfterTurn(fact)) => {
+                self.ended(fact, Ending::BudgetExhausted);
+            }
+            RunEvent::BudgetExhausted(BudgetExhausted::BeforeTurn(fact)) => {
+                self.lapsed(fact.public.version, &fact.state, Ending::BudgetExhausted);
+            }
+            RunEvent::RunCancelled(fact) => self.cancelled(fact),
         }
     }
 }
@@ -279,6 +251,25 @@ impl Run {
         self.advance(fact.public.version, state.at, |mut body| {
             body.steps_used = fact.public.steps_used;
             Self::Running { body, claim }
+        });
+    }
+
+    fn cancelled(&mut self, fact: &RunCancelled) {
+        let at = fact.state.at;
+        self.advance(fact.public.version, at, |mut body| {
+            body.terminal_authority = TerminalAuthority::Blocked;
+            body.summary = fact.public.reason.clone();
+            Self::Ended {
+                body,
+                ending: Ending::Cancelled { at },
+            }
+        });
+    }
+
+    fn ended(&mut self, fact: &TurnEnded, ending: Ending) {
+        self.closed(fact.public.version, &fact.state, |body| Self::Ended {
+            body,
+            ending,
         });
     }
 
@@ -394,6 +385,16 @@ impl Run {
             } => Some(*at),
             Self::Absent | Self::Waiting { .. } | Self::Running { .. } | Self::Ended { .. } => None,
         }
+    }
+}
+
+impl Body {
+    fn govern(&mut self, turn: &TerminalAuthorityEvaluated) {
+        self.terminal_authority = turn.public.terminal_authority_status;
+        self.evidence.terminal_authority = turn.public.terminal_authority_status;
+        self.evidence
+            .provider_terminal_candidate_ref
+            .clone_from(&turn.state.provider_terminal_candidate_ref);
     }
 }
 

@@ -155,10 +155,10 @@ fn product() -> TerminalProduct {
 }
 
 fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(members) => members,
-        other => panic!("{other} is not an object"),
-    }
+    let Value::Object(members) = value else {
+        panic!("{value} is not an object");
+    };
+    members
 }
 
 /// A run under test: every accepted command is folded in, event by event.
