@@ -17,6 +17,7 @@ pub mod status;
 pub mod turn;
 
 mod decide;
+mod evolve;
 mod merge;
 mod outcome;
 #[cfg(test)]
@@ -31,14 +32,11 @@ use uuid::Uuid;
 use crate::decider::Decider;
 use crate::ids::{OperationId, OwnerTuple};
 use crate::sealed::Sealed;
-use crate::text;
 use crate::time::{Stamp, Timestamp};
 
 use command::{AdmittedPolicy, Answer, CompletionContract, RunCommand};
 use error::RunError;
-use event::{
-    BudgetExhausted, ContinuationReceived, Lapsed, RunEvent, RunFailed, RunStarted, TurnClosed,
-};
+use event::RunEvent;
 use status::{Completion, Lifecycle, WaitingFor};
 use turn::{Question, TerminalAuthority};
 
@@ -152,181 +150,11 @@ impl Decider for Run {
     }
 
     fn evolve(&mut self, event: &RunEvent) {
-        match event {
-            RunEvent::RunStarted(fact) => *self = Self::started(fact),
-            RunEvent::RuntimeRecovered(fact) => {
-                self.advance(fact.public.version, fact.state.at, |body| Self::Waiting {
-                    body,
-                    reason: WaitingFor::NeedsMoreEvidence,
-                })
-            }
-            RunEvent::ContinuationReceived(fact) => self.claimed(fact),
-            RunEvent::EvidenceReentered(fact) => {
-                if let Some(body) = self.body_mut() {
-                    body.evidence.admit(&fact.public);
-                }
-            }
-            // What it resolved is already gone from the lists of the closing event.
-            RunEvent::IssuesResolved(_) => {}
-            RunEvent::InputRequested(fact) => {
-                if let Some(body) = self.body_mut() {
-                    body.questions = fact.public.questions.clone();
-                }
-            }
-            RunEvent::TerminalAuthorityEvaluated(fact) => {
-                if let Some(body) = self.body_mut() {
-                    body.terminal_authority = fact.public.terminal_authority_status;
-                    body.evidence.terminal_authority = fact.public.terminal_authority_status;
-                    body.evidence
-                        .provider_terminal_candidate_ref
-                        .clone_from(&fact.state.provider_terminal_candidate_ref);
-                }
-            }
-            RunEvent::RunWaiting(fact) | RunEvent::RunBlocked(fact) => {
-                let reason = WaitingFor::of(fact.public.completion_status);
-                self.closed(fact.public.version, &fact.state, |body| Self::Waiting {
-                    body,
-                    reason,
-                });
-            }
-            RunEvent::RunCompleted(fact) => {
-                let ending = Ending::Completed { at: fact.state.at };
-                self.closed(fact.public.version, &fact.state, |body| Self::Ended {
-                    body,
-                    ending,
-                });
-            }
-            RunEvent::RunFailed(failed) => match failed.as_ref() {
-                RunFailed::AfterTurn(fact) => {
-                    self.closed(fact.public.version, &fact.state, |body| Self::Ended {
-                        body,
-                        ending: Ending::Failed,
-                    });
-                }
-                RunFailed::Expired(fact) => {
-                    let ending = Ending::Expired { at: fact.state.at };
-                    self.lapsed(fact.public.version, &fact.state, ending);
-                }
-            },
-            RunEvent::BudgetExhausted(exhausted) => match exhausted.as_ref() {
-                BudgetExhausted::AfterTurn(fact) => {
-                    self.closed(fact.public.version, &fact.state, |body| Self::Ended {
-                        body,
-                        ending: Ending::BudgetExhausted,
-                    });
-                }
-                BudgetExhausted::BeforeTurn(fact) => {
-                    self.lapsed(fact.public.version, &fact.state, Ending::BudgetExhausted);
-                }
-            },
-            RunEvent::RunCancelled(fact) => {
-                let at = fact.state.at;
-                self.advance(fact.public.version, at, |mut body| {
-                    body.terminal_authority = TerminalAuthority::Blocked;
-                    body.summary = fact.public.reason.clone();
-                    Self::Ended {
-                        body,
-                        ending: Ending::Cancelled { at },
-                    }
-                });
-            }
-        }
+        self.fold(event);
     }
 }
 
 impl Run {
-    fn started(fact: &RunStarted) -> Self {
-        let state = &fact.state;
-        let body = Body {
-            owner: state.owner.clone(),
-            profile: state.profile.clone(),
-            objective: state.objective.clone(),
-            constraints: state.constraints.clone(),
-            database_scope: state.database_scope.clone(),
-            completion_contract: state.completion_contract.clone(),
-            max_steps: state.max_steps,
-            steps_used: 0,
-            expires_at: state.expires_at,
-            policy: state.policy.clone(),
-            version: fact.public.version,
-            terminal_authority: fact.public.terminal_authority_status,
-            summary: Sealed::Open(state.summary.clone()),
-            unresolved_requirements: Sealed::default(),
-            contradictions: Sealed::default(),
-            questions: Sealed::default(),
-            evidence: Bundle::default(),
-            latest_result: None,
-            created_at: state.at,
-            updated_at: state.at,
-        };
-        Self::Waiting {
-            body: Box::new(body),
-            reason: WaitingFor::NeedsMoreEvidence,
-        }
-    }
-
-    fn claimed(&mut self, fact: &ContinuationReceived) {
-        let state = &fact.state;
-        let claim = Box::new(Claim {
-            operation: fact.public.operation_ref,
-            version: fact.public.version,
-            started_at: state.at,
-            credential: state.credential,
-            instruction: state.instruction.clone(),
-            answers: state.answers.clone(),
-            policy: state.policy.clone(),
-        });
-        self.advance(fact.public.version, state.at, |mut body| {
-            body.steps_used = fact.public.steps_used;
-            Self::Running { body, claim }
-        });
-    }
-
-    /// The end of a finished turn, whatever its outcome.
-    fn closed(&mut self, version: u64, state: &TurnClosed, then: impl FnOnce(Box<Body>) -> Self) {
-        self.advance(version, state.at, |mut body| {
-            body.summary = state.summary.clone();
-            body.unresolved_requirements = state.unresolved_requirements.clone();
-            body.contradictions = state.contradictions.clone();
-            body.evidence.claim(state);
-            body.latest_result = Some(state.latest_result.clone());
-            if state.open_questions == 0 {
-                body.questions = Sealed::default();
-            }
-            then(body)
-        });
-    }
-
-    fn lapsed(&mut self, version: u64, state: &Lapsed, ending: Ending) {
-        self.advance(version, state.at, |mut body| {
-            body.terminal_authority = TerminalAuthority::Blocked;
-            body.summary = Sealed::Open(state.summary.clone());
-            Self::Ended { body, ending }
-        });
-    }
-
-    fn advance(&mut self, version: u64, at: Timestamp, then: impl FnOnce(Box<Body>) -> Self) {
-        *self = match std::mem::take(self) {
-            Self::Absent => Self::Absent,
-            Self::Waiting { mut body, .. }
-            | Self::Running { mut body, .. }
-            | Self::Ended { mut body, .. } => {
-                body.version = version;
-                body.updated_at = at;
-                then(body)
-            }
-        };
-    }
-
-    fn body_mut(&mut self) -> Option<&mut Body> {
-        match self {
-            Self::Absent => None,
-            Self::Waiting { body, .. } | Self::Running { body, .. } | Self::Ended { body, .. } => {
-                Some(body)
-            }
-        }
-    }
-
     /// What the run holds in every phase; `None` before its start.
     pub fn body(&self) -> Option<&Body> {
         match self {
@@ -413,29 +241,5 @@ impl Ending {
             Self::BudgetExhausted => Completion::BudgetExhausted,
             Self::Cancelled { .. } => Completion::Cancelled,
         }
-    }
-}
-
-impl Bundle {
-    fn admit(&mut self, turn: &event::ReenteredPublic) {
-        extend(&mut self.observation_refs, &turn.observation_refs);
-        extend(&mut self.evidence_refs, &turn.evidence_refs);
-        extend(&mut self.receipt_refs, &turn.receipt_refs);
-    }
-
-    fn claim(&mut self, turn: &TurnClosed) {
-        extend_sealed(&mut self.claims_supported, &turn.claims_supported);
-        extend_sealed(&mut self.claims_contradicted, &turn.claims_contradicted);
-    }
-}
-
-fn extend(all: &mut Vec<String>, new: &[String]) {
-    *all = text::unique(all.iter().chain(new));
-}
-
-/// Claims of a turn whose text is gone are left out; those still readable stay.
-fn extend_sealed(all: &mut Sealed<Vec<String>>, new: &Sealed<Vec<String>>) {
-    if let (Sealed::Open(all), Sealed::Open(new)) = (all, new) {
-        extend(all, new);
     }
 }

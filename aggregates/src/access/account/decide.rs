@@ -11,7 +11,7 @@ use crate::text::without_controls;
 use crate::time::Stamp;
 
 /// Linked subjects of one account.
-const LINKS_LIMIT: usize = 32;
+pub(super) const LINKS_LIMIT: usize = 32;
 
 pub(super) fn decide(
     account: &Account,

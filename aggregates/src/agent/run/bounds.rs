@@ -105,7 +105,7 @@ impl Bounder {
         let authority = raw.terminal_authority_status;
         let product = raw
             .terminal_product
-            .and_then(|product| self.product(product, authority));
+            .and_then(|product| self.product(&product, authority));
         let product_lost = self.notes.contains(&BoundNote::ProductDropped);
         let mut sanitized_result = self.stored_result(raw.sanitized_result);
         if product_lost {
@@ -226,7 +226,7 @@ impl Bounder {
     /// A product exists only with authority (`agent-api` 4.5).
     fn product(
         &mut self,
-        raw: TerminalProduct,
+        raw: &TerminalProduct,
         authority: TerminalAuthority,
     ) -> Option<TerminalProduct> {
         if authority != TerminalAuthority::Authorized || !is_ref(&raw.authority_ref) {
@@ -265,14 +265,12 @@ impl Bounder {
 
     fn stored_result(&mut self, raw: Map<String, Value>) -> Map<String, Value> {
         let mut object = self.object(raw, JSON_DEPTH);
-        // Room for the notes is part of the bound.
         if canonical::to_vec(&Value::Object(object.clone())).len() <= JSON_BYTES {
             return object;
         }
         self.note(BoundNote::ResultReduced);
         object.retain(|key, value| key.len() <= FIELD_LENGTH && is_short(value));
-        let kept = object.len().min(TURN_LIST_LIMIT);
-        object.into_iter().take(kept).collect()
+        object.into_iter().take(TURN_LIST_LIMIT).collect()
     }
 
     fn object(&mut self, raw: Map<String, Value>, depth: usize) -> Map<String, Value> {

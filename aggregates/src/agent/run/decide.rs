@@ -182,7 +182,7 @@ fn storable(answer: &Answer) -> Answer {
 fn lapsed(body: &Body, stamp: Stamp) -> Option<RunEvent> {
     let version = body.version + 1;
     if stamp.at >= body.expires_at {
-        return Some(RunEvent::RunFailed(Box::new(RunFailed::Expired(Fact {
+        return Some(RunEvent::RunFailed(RunFailed::Expired(Fact {
             public: ExpiredPublic {
                 version,
                 failure_code: TurnFailure::RunExpired.code().to_owned(),
@@ -192,10 +192,10 @@ fn lapsed(body: &Body, stamp: Stamp) -> Option<RunEvent> {
                 at: stamp.at,
                 summary: EXPIRED.to_owned(),
             },
-        }))));
+        })));
     }
     (body.steps_used >= body.max_steps).then(|| {
-        RunEvent::BudgetExhausted(Box::new(BudgetExhausted::BeforeTurn(Fact {
+        RunEvent::BudgetExhausted(BudgetExhausted::BeforeTurn(Fact {
             public: ExhaustedPublic {
                 version,
                 steps_used: body.steps_used,
@@ -205,7 +205,7 @@ fn lapsed(body: &Body, stamp: Stamp) -> Option<RunEvent> {
                 at: stamp.at,
                 summary: EXHAUSTED.to_owned(),
             },
-        })))
+        }))
     })
 }
 

@@ -48,9 +48,9 @@ pub enum RunEvent {
     #[serde(rename = "run_blocked")]
     RunBlocked(Box<TurnEnded>),
     #[serde(rename = "run_failed")]
-    RunFailed(Box<RunFailed>),
+    RunFailed(RunFailed),
     #[serde(rename = "budget_exhausted")]
-    BudgetExhausted(Box<BudgetExhausted>),
+    BudgetExhausted(BudgetExhausted),
     #[serde(rename = "run_cancelled")]
     RunCancelled(RunCancelled),
 }
@@ -231,7 +231,7 @@ pub struct TurnClosed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RunFailed {
-    AfterTurn(TurnEnded),
+    AfterTurn(Box<TurnEnded>),
     /// Found past its expiry, outside a turn.
     Expired(Fact<ExpiredPublic, Lapsed>),
 }
@@ -248,7 +248,7 @@ pub struct ExpiredPublic {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum BudgetExhausted {
-    AfterTurn(TurnEnded),
+    AfterTurn(Box<TurnEnded>),
     /// Found without a step left, outside a turn.
     BeforeTurn(Fact<ExhaustedPublic, Lapsed>),
 }

@@ -37,9 +37,9 @@ impl Outcome {
     fn close(self, ended: TurnEnded) -> RunEvent {
         match self {
             Self::Completed => RunEvent::RunCompleted(Box::new(ended)),
-            Self::Failed => RunEvent::RunFailed(Box::new(RunFailed::AfterTurn(ended))),
+            Self::Failed => RunEvent::RunFailed(RunFailed::AfterTurn(Box::new(ended))),
             Self::BudgetExhausted => {
-                RunEvent::BudgetExhausted(Box::new(BudgetExhausted::AfterTurn(ended)))
+                RunEvent::BudgetExhausted(BudgetExhausted::AfterTurn(Box::new(ended)))
             }
             Self::Waiting(WaitingFor::Blocked) => RunEvent::RunBlocked(Box::new(ended)),
             Self::Waiting(
@@ -53,44 +53,60 @@ impl Outcome {
 
 /// The events of one finished turn: all of one step, one version and one moment.
 pub(super) fn events(body: &Body, claim: &Claim, turn: Storable, stamp: Stamp) -> Vec<RunEvent> {
-    let Storable { result, notes } = turn;
-    let merged = merge(body, claim, &result);
-    let outcome = judge(body, &result, &merged);
+    let merged = merge(body, claim, &turn.result);
+    let outcome = judge(body, &turn.result, &merged);
     let version = claim.version + 1;
-    let state = Moment { at: stamp.at };
     let mut events = Vec::with_capacity(5);
-    if !merged.refs.is_empty() {
-        events.push(RunEvent::EvidenceReentered(Box::new(Fact {
+    events.extend(reentered(version, &turn.result, &merged, stamp));
+    events.extend(resolved(version, &merged, stamp));
+    events.extend(asked(version, &merged, stamp));
+    events.push(governed(version, &merged, stamp));
+    events.push(outcome.close(closing(outcome, claim, turn, merged, stamp)));
+    events
+}
+
+fn reentered(version: u64, turn: &TurnResult, merged: &Merged, stamp: Stamp) -> Option<RunEvent> {
+    (!merged.refs.is_empty()).then(|| {
+        RunEvent::EvidenceReentered(Box::new(Fact {
             public: ReenteredPublic {
                 version,
-                observation_refs: result.observation_refs.clone(),
-                evidence_refs: result.evidence_refs.clone(),
-                receipt_refs: result.receipt_refs.clone(),
+                observation_refs: turn.observation_refs.clone(),
+                evidence_refs: turn.evidence_refs.clone(),
+                receipt_refs: turn.receipt_refs.clone(),
                 evidence_is_terminal_answer: false,
             },
-            state,
-        })));
+            state: Moment { at: stamp.at },
+        }))
+    })
+}
+
+fn resolved(version: u64, merged: &Merged, stamp: Stamp) -> Option<RunEvent> {
+    if merged.resolved_requirements.is_empty() && merged.resolved_contradictions.is_empty() {
+        return None;
     }
-    if !merged.resolved_requirements.is_empty() || !merged.resolved_contradictions.is_empty() {
-        events.push(RunEvent::IssuesResolved(Box::new(Fact {
-            public: ResolvedPublic {
-                version,
-                resolved_requirements: Sealed::Open(merged.resolved_requirements.clone()),
-                resolved_contradictions: Sealed::Open(merged.resolved_contradictions.clone()),
-                resolution_support_refs: merged.support.clone(),
-            },
-            state,
-        })));
-    }
-    let open_questions = u32::try_from(merged.questions.len()).unwrap_or(u32::MAX);
-    if open_questions > 0 {
+    Some(RunEvent::IssuesResolved(Box::new(Fact {
+        public: ResolvedPublic {
+            version,
+            resolved_requirements: Sealed::Open(merged.resolved_requirements.clone()),
+            resolved_contradictions: Sealed::Open(merged.resolved_contradictions.clone()),
+            resolution_support_refs: merged.support.clone(),
+        },
+        state: Moment { at: stamp.at },
+    })))
+}
+
+fn asked(version: u64, merged: &Merged, stamp: Stamp) -> Option<RunEvent> {
+    (!merged.questions.is_empty()).then(|| {
         let questions = Sealed::Open(merged.questions.clone());
-        events.push(RunEvent::InputRequested(Fact {
+        RunEvent::InputRequested(Fact {
             public: InputPublic { version, questions },
-            state,
-        }));
-    }
-    events.push(RunEvent::TerminalAuthorityEvaluated(Fact {
+            state: Moment { at: stamp.at },
+        })
+    })
+}
+
+fn governed(version: u64, merged: &Merged, stamp: Stamp) -> RunEvent {
+    RunEvent::TerminalAuthorityEvaluated(Fact {
         public: AuthorityPublic {
             version,
             terminal_authority_status: merged.authority,
@@ -100,11 +116,21 @@ pub(super) fn events(body: &Body, claim: &Claim, turn: Storable, stamp: Stamp) -
             at: stamp.at,
             provider_terminal_candidate_ref: merged.candidate_ref.clone(),
         },
-    }));
+    })
+}
+
+fn closing(
+    outcome: Outcome,
+    claim: &Claim,
+    turn: Storable,
+    merged: Merged,
+    stamp: Stamp,
+) -> TurnEnded {
     let (lifecycle_status, completion_status) = outcome.statuses();
-    events.push(outcome.close(Fact {
+    let Storable { result, notes } = turn;
+    Fact {
         public: ClosingPublic {
-            version,
+            version: claim.version + 1,
             lifecycle_status,
             completion_status,
             failure_code: result.failure_code,
@@ -117,12 +143,11 @@ pub(super) fn events(body: &Body, claim: &Claim, turn: Storable, stamp: Stamp) -
             contradictions: Sealed::Open(merged.contradictions),
             claims_supported: Sealed::Open(result.claims_supported),
             claims_contradicted: Sealed::Open(result.claims_contradicted),
-            open_questions,
+            open_questions: u32::try_from(merged.questions.len()).unwrap_or(u32::MAX),
             latest_result: Sealed::Open(merged.latest_result),
             notes,
         },
-    }));
-    events
+    }
 }
 
 /// The rows of the table; the first that matches wins.
@@ -170,14 +195,7 @@ fn fulfilled(body: &Body, merged: &Merged) -> bool {
             .is_some_and(|value| *value != Value::Null)
     };
     authorized
-        && at_least(cumulative.len(), contract.min_evidence_refs)
-        && !at_least(
-            merged.unresolved.len(),
-            contract.max_unresolved_requirements + 1,
-        )
+        && cumulative.len() >= contract.min_evidence_refs as usize
+        && merged.unresolved.len() <= contract.max_unresolved_requirements as usize
         && contract.required_output_fields.iter().all(has_field)
-}
-
-fn at_least(count: usize, least: u32) -> bool {
-    u32::try_from(count).is_ok_and(|count| count >= least) || count > u32::MAX as usize
 }

@@ -100,15 +100,15 @@ impl Payload {
             RunEvent::TerminalAuthorityEvaluated(fact) => Self::Authority(fact.public),
             RunEvent::RunWaiting(fact)
             | RunEvent::RunCompleted(fact)
-            | RunEvent::RunBlocked(fact) => Self::Closing(fact.public.clone()),
-            RunEvent::RunFailed(failed) => match failed.as_ref() {
-                RunFailed::AfterTurn(fact) => Self::Closing(fact.public.clone()),
-                RunFailed::Expired(fact) => Self::Expired(fact.public.clone()),
-            },
-            RunEvent::BudgetExhausted(exhausted) => match exhausted.as_ref() {
-                BudgetExhausted::AfterTurn(fact) => Self::Closing(fact.public.clone()),
-                BudgetExhausted::BeforeTurn(fact) => Self::Exhausted(fact.public),
-            },
+            | RunEvent::RunBlocked(fact)
+            | RunEvent::RunFailed(RunFailed::AfterTurn(fact))
+            | RunEvent::BudgetExhausted(BudgetExhausted::AfterTurn(fact)) => {
+                Self::Closing(fact.public.clone())
+            }
+            RunEvent::RunFailed(RunFailed::Expired(fact)) => Self::Expired(fact.public.clone()),
+            RunEvent::BudgetExhausted(BudgetExhausted::BeforeTurn(fact)) => {
+                Self::Exhausted(fact.public)
+            }
             RunEvent::RunCancelled(fact) => Self::Cancelled(CancelledView {
                 version: fact.public.version,
                 reason: text(&fact.public.reason),
