@@ -64,6 +64,10 @@ pub fn load(flags: &Flags, environment: &Environment, folder: &Path) -> Loaded {
             source: values.source(setting).cloned().unwrap_or(Source::Default),
         })
         .collect();
+    if let (OAuth::Incomplete { reason }, true) = (&config.oauth, notes.faults.is_empty()) {
+        let warning = format!("the agent doors are closed (auth_not_configured): {reason}");
+        notes.warnings.push(warning);
+    }
     let config = if notes.faults.is_empty() {
         Ok(config)
     } else {
