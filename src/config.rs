@@ -8,6 +8,7 @@
 mod assemble;
 mod fault;
 mod file;
+mod network;
 mod oauth;
 mod parse;
 mod production;
@@ -21,10 +22,10 @@ mod values;
 use std::path::Path;
 
 pub use fault::{Fault, Faults};
+pub use network::{BaseUrl, Network, PublicUrl, TrustProxy};
 pub use sections::{
-    Agent, Algorithm, BaseUrl, Config, Data, Database, ExternalIssuer, Issuer, JwksNetwork, Limits,
-    LocalIssuer, Log, LogFormat, Network, OAuth, PublicUrl, Server, Solver, SolverKind, TokenType,
-    TrustProxy,
+    Agent, Algorithm, Config, Data, Database, ExternalIssuer, Issuer, JwksNetwork, Limits,
+    LocalIssuer, Log, LogFormat, OAuth, Server, Solver, SolverKind, TokenType,
 };
 pub use setting::{Kind, Section, Setting, Visibility};
 pub use values::{Environment, Flags, Source};

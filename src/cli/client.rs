@@ -248,3 +248,27 @@ pub fn fresh_key() -> Result<String, Failure> {
         .map_err(|error| Failure::new(Exit::Unavailable, "randomness", error.to_string()))?;
     Ok(format!("cli-{}", hex::encode(bytes)))
 }
+
+/// How long to wait at least before the same call can bring another answer; `None` when it cannot.
+pub fn pause_before_retry(failure: &Failure) -> Option<Duration> {
+    let Failure::Told(told) = failure else {
+        return None;
+    };
+    if matches!(
+        told.code.as_str(),
+        "unreachable" | "interrupted" | "idempotency_in_progress"
+    ) {
+        return Some(Duration::ZERO);
+    }
+    let details = told.details.as_ref()?;
+    let passing = matches!(
+        details["status"].as_u64(),
+        Some(429 | 500 | 502 | 503 | 504)
+    );
+    if !passing || details["retryable"] == false {
+        return None;
+    }
+    Some(Duration::from_secs(
+        details["retry_after"].as_u64().unwrap_or(0),
+    ))
+}
