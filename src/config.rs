@@ -1,7 +1,7 @@
 //! The configuration: read once, before anything starts, from flags, environment, `helix.toml` and
 //! defaults, in that order (`operations` 4).
 //!
-//! One [table](table) of settings drives all of it. What must stay true: every fault is reported in
+//! One [table] of settings drives all of it. What must stay true: every fault is reported in
 //! one go; no message holds a value that could be a secret; nothing else reads the environment.
 //! Deliberately absent: reloading, and settings kept in the database.
 

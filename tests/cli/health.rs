@@ -32,12 +32,19 @@ fn ready_and_migrating_are_told_apart() {
         _ => Reply::json(404, &json!({})),
     });
     let object = Shell::new()
+        .variable("HELIX_TOKEN", "t")
         .helix(&["health", "--url", &ready.url, "--json"])
         .expect(0)
         .object();
     assert_eq!(
         (&object["alive"], &object["ready"]),
         (&json!(true), &json!(true))
+    );
+    let sent = ready.requests();
+    assert!(
+        sent.iter()
+            .all(|request| request.header("authorization").is_none()),
+        "public routes"
     );
     let migrating = Fake::start(|request| match request.path() {
         "/healthz" => Reply::json(200, &json!({})),
