@@ -208,3 +208,13 @@ fn parse_error(error: &clap::Error, output: Output) -> ExitCode {
     let fix = "see the same command with --help";
     output.fail(&Failure::usage("usage", message).fix(fix))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_of_all_commands_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,13 +1,14 @@
 //! The configuration: read once, before anything starts, from flags, environment, `helix.toml` and
 //! defaults, in that order (`operations` 4).
 //!
-//! One [table](table) of settings drives all of it. What must stay true: every fault is reported in
+//! One [table] of settings drives all of it. What must stay true: every fault is reported in
 //! one go; no message holds a value that could be a secret; nothing else reads the environment.
 //! Deliberately absent: reloading, and settings kept in the database.
 
 mod assemble;
 mod fault;
 mod file;
+mod network;
 mod oauth;
 mod parse;
 mod production;
@@ -21,10 +22,10 @@ mod values;
 use std::path::Path;
 
 pub use fault::{Fault, Faults};
+pub use network::{BaseUrl, Network, PublicUrl, TrustProxy};
 pub use sections::{
-    Agent, Algorithm, BaseUrl, Config, Data, Database, ExternalIssuer, Issuer, JwksNetwork, Limits,
-    LocalIssuer, Log, LogFormat, Network, OAuth, PublicUrl, Server, Solver, SolverKind, TokenType,
-    TrustProxy,
+    Agent, Algorithm, Config, Data, Database, ExternalIssuer, Issuer, JwksNetwork, Limits,
+    LocalIssuer, Log, LogFormat, OAuth, Server, Solver, SolverKind, TokenType,
 };
 pub use setting::{Kind, Section, Setting, Visibility};
 pub use values::{Environment, Flags, Source};
@@ -64,6 +65,10 @@ pub fn load(flags: &Flags, environment: &Environment, folder: &Path) -> Loaded {
             source: values.source(setting).cloned().unwrap_or(Source::Default),
         })
         .collect();
+    if let (OAuth::Incomplete { reason }, true) = (&config.oauth, notes.faults.is_empty()) {
+        let warning = format!("the agent doors are closed (auth_not_configured): {reason}");
+        notes.warnings.push(warning);
+    }
     let config = if notes.faults.is_empty() {
         Ok(config)
     } else {

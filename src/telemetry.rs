@@ -1,7 +1,7 @@
 //! Log lines on standard error, for people or for machines.
 //!
 //! What must stay true: this crate logs no body, secret or personal text, so nothing here has to
-//! redact. Libraries below us may be talkative at `debug`; the default filter keeps them at `warn`.
+//! redact. Libraries below us may be talkative; a bare level leaves them at `warn`.
 
 use std::io::stderr;
 
@@ -47,7 +47,7 @@ pub fn start(log: &Log) -> Result<(), TelemetryError> {
 
 /// A bare level is meant for Helix: sqlx would log statements and hyper would log connections.
 fn with_quiet_libraries(filter: &str) -> String {
-    let is_level = ["debug", "trace"]
+    let is_level = ["info", "debug", "trace"]
         .iter()
         .any(|level| filter.eq_ignore_ascii_case(level));
     if is_level {
@@ -64,7 +64,8 @@ mod tests {
     #[test]
     fn a_bare_level_does_not_wake_the_libraries() {
         assert_eq!(with_quiet_libraries("debug"), "warn,helix=debug");
-        assert_eq!(with_quiet_libraries("info"), "info");
+        assert_eq!(with_quiet_libraries("info"), "warn,helix=info");
+        assert_eq!(with_quiet_libraries("error"), "error");
         assert_eq!(with_quiet_libraries("sqlx=debug"), "sqlx=debug");
     }
 }

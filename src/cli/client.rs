@@ -62,25 +62,35 @@ pub struct Answer {
 }
 
 impl Client {
+    /// The server and the token of the arguments, or of the environment.
     pub fn new(args: &ServerArgs, context: &Context) -> Result<Self, Failure> {
         let given = args.url.as_deref().or(context.environment.get("HELIX_URL"));
-        let base = base_url(given.unwrap_or("http://127.0.0.1:8787"))?;
-        let token = bearer(args.token.as_ref(), &context.environment)?;
+        let mut client = Self::without_token(given.unwrap_or("http://127.0.0.1:8787"))?;
+        client.token = bearer(args.token.as_ref(), &context.environment)?;
+        let base = &client.base;
         let loopback = matches!(base.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
-        if token.is_some() && base.scheme() == "http" && !loopback {
-            context
-                .output
-                .note("warning: the token goes over plain http and can be read on its way");
+        if client.token.is_some() && base.scheme() == "http" && !loopback {
+            let warning = "warning: the token goes over plain http and can be read on its way";
+            context.output.note(warning);
         }
+        Ok(client)
+    }
+
+    /// For public routes.
+    pub fn without_token(url: &str) -> Result<Self, Failure> {
+        let base = base_url(url)?;
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT)
-            .read_timeout(TURN)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .user_agent(concat!("helix/", env!("CARGO_PKG_VERSION")))
             .build();
         let http = http.map_err(|error| Failure::unavailable("client", error.to_string()))?;
-        Ok(Self { http, base, token })
+        Ok(Self {
+            http,
+            base,
+            token: None,
+        })
     }
 
     pub fn base(&self) -> &str {
@@ -115,7 +125,7 @@ impl Client {
         query: &[(&str, String)],
     ) -> Result<Answer, Failure> {
         let url = self.address(segments, query)?;
-        let response = self.send(self.request(Method::GET, url)).await?;
+        let response = self.send(self.request(Method::GET, url), SILENCE).await?;
         answer::json(response).await
     }
 
@@ -133,7 +143,7 @@ impl Client {
         let body =
             serde_json::to_vec(body).map_err(|error| Failure::usage("body", error.to_string()))?;
         let request = request.header(CONTENT_TYPE, "application/json").body(body);
-        answer::json(self.send(request).await?).await
+        answer::json(self.send(request, TURN).await?).await
     }
 
     /// An answer that is read piece by piece; its failure is already told apart.
@@ -145,7 +155,7 @@ impl Client {
     ) -> Result<Response, Failure> {
         let url = self.address(segments, query)?;
         let response = self
-            .send(self.request(Method::GET, url).headers(headers))
+            .send(self.request(Method::GET, url).headers(headers), SILENCE)
             .await?;
         if response.status().is_success() {
             Ok(response)
@@ -160,7 +170,7 @@ impl Client {
         let request = self
             .request(Method::GET, url)
             .header(ACCEPT, "application/json");
-        let response = self.send(request.timeout(CONNECT)).await?;
+        let response = self.send(request, CONNECT).await?;
         let status = response.status();
         Ok((
             status,
@@ -168,30 +178,26 @@ impl Client {
         ))
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
-        request
-            .send()
-            .await
-            .map_err(|error| self.unreachable(&error))
+    /// Waits for the head of the answer, `patience` at most.
+    async fn send(&self, request: RequestBuilder, patience: Duration) -> Result<Response, Failure> {
+        match tokio::time::timeout(patience, request.send()).await {
+            Ok(sent) => sent.map_err(|error| self.unreachable(&error)),
+            Err(_) => Err(self.unavailable("did not answer in time")),
+        }
     }
 
-    /// The error without the address it quotes: a query may hold what a person typed.
+    /// The innermost cause alone: the error's own text quotes the address with its query, which
+    /// may hold what a person typed.
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
-        let what = if error.is_timeout() {
-            "did not answer in time"
-        } else {
-            "cannot be reached"
-        };
         let mut cause: &dyn std::error::Error = error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        let cause = if error.is_timeout() {
-            String::new()
-        } else {
-            format!(": {cause}")
-        };
-        Failure::unavailable("unreachable", format!("{} {what}{cause}", self.base()))
+        self.unavailable(&format!("cannot be reached: {cause}"))
+    }
+
+    fn unavailable(&self, what: &str) -> Failure {
+        Failure::unavailable("unreachable", format!("{} {what}", self.base()))
             .fix("start it with `helix serve`, or name another server with --url")
     }
 }
@@ -247,4 +253,28 @@ pub fn fresh_key() -> Result<String, Failure> {
     getrandom::fill(&mut bytes)
         .map_err(|error| Failure::new(Exit::Unavailable, "randomness", error.to_string()))?;
     Ok(format!("cli-{}", hex::encode(bytes)))
+}
+
+/// How long to wait at least before the same call can bring another answer; `None` when it cannot.
+pub fn pause_before_retry(failure: &Failure) -> Option<Duration> {
+    let Failure::Told(told) = failure else {
+        return None;
+    };
+    if matches!(
+        told.code.as_str(),
+        "unreachable" | "interrupted" | "idempotency_in_progress"
+    ) {
+        return Some(Duration::ZERO);
+    }
+    let details = told.details.as_ref()?;
+    let passing = matches!(
+        details["status"].as_u64(),
+        Some(429 | 500 | 502 | 503 | 504)
+    );
+    if !passing || details["retryable"] == false {
+        return None;
+    }
+    Some(Duration::from_secs(
+        details["retry_after"].as_u64().unwrap_or(0),
+    ))
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::client::{Client, ServerArgs};
+use super::client::Client;
 use super::failure::{Exit, Failure};
 use super::{Context, SettingFlags};
 use crate::config::PublicUrl;
@@ -28,13 +28,7 @@ pub async fn run(args: HealthArgs, context: &Context) -> Result<Exit, Failure> {
         let listen = context.load(&args.settings)?.server.listen;
         PublicUrl::FromListener.base(listen).as_str().to_owned()
     };
-    let client = Client::new(
-        &ServerArgs {
-            url: Some(url),
-            token: None,
-        },
-        context,
-    )?;
+    let client = Client::without_token(&url)?;
     let (alive, _) = client.status("healthz").await?;
     let (ready, body) = client.status("readyz").await?;
     let is_ready = alive.is_success() && ready.is_success();

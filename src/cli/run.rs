@@ -1,5 +1,6 @@
 //! `helix run …`: runs through REST, as an ordinary client (`operations` 3, settled question 84).
 
+mod call;
 mod change;
 mod events;
 mod log;

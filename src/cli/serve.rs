@@ -43,6 +43,7 @@ fn systemd_unit() -> Result<String, Failure> {
          \n\
          [Service]\n\
          ExecStart=\"{binary}\" serve --config /etc/helix/helix.toml --data-dir /var/lib/helix\n\
+         EnvironmentFile=-/etc/helix/environment\n\
          DynamicUser=yes\n\
          StateDirectory=helix\n\
          WorkingDirectory=/var/lib/helix\n\

@@ -23,6 +23,7 @@ pub struct SettingFlags(pub Flags);
 
 impl clap::Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
+        let command = command.after_long_help(secrets());
         FLAGS
             .iter()
             .map(|(flag, setting)| argument(flag, setting))
@@ -49,6 +50,16 @@ impl FromArgMatches for SettingFlags {
         self.0.0.extend(Self::from_arg_matches(matches)?.0.0);
         Ok(())
     }
+}
+
+/// What can be set in the environment or the file alone.
+fn secrets() -> String {
+    let secrets = SETTINGS.iter().filter(|setting| setting.flag().is_none());
+    let lines = secrets.map(|setting| format!("\n  {}  {}", setting.variable(), setting.doc));
+    lines.fold(
+        "Secrets (no flag, a command line is public):".to_owned(),
+        |text, line| text + &line,
+    )
 }
 
 fn argument(flag: &'static str, setting: &'static Setting) -> Arg {
@@ -101,5 +112,35 @@ fn value_name(kind: Kind) -> &'static str {
         Kind::Size => "SIZE",
         Kind::Span => "TIME",
         Kind::Choice(_) => "NAME",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args;
+
+    use super::*;
+
+    #[test]
+    fn every_open_setting_is_a_flag_and_every_secret_is_named_in_help() {
+        let command = || SettingFlags::augment_args(Command::new("helix"));
+        let help = command().render_long_help().to_string();
+        for setting in SETTINGS {
+            assert!(help.contains(setting.variable()), "{}", setting.name);
+            let Some(flag) = setting.flag() else { continue };
+            let value = match (setting.kind, setting.kind == Kind::Switch) {
+                (Kind::Choice(choices), _) => choices[0],
+                (_, true) => "on",
+                (_, false) => "x",
+            };
+            let words = ["helix".to_owned(), format!("--{flag}={value}")];
+            let matches = command().try_get_matches_from(words).unwrap();
+            let flags = SettingFlags::from_arg_matches(&matches).unwrap();
+            assert_eq!(
+                flags.0.0.get(setting.name).unwrap(),
+                &[value.to_owned()],
+                "{flag}"
+            );
+        }
     }
 }

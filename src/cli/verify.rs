@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use helix_aggregates::ids::RunId;
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::Context;
@@ -31,9 +32,12 @@ pub struct VerifyArgs {
     /// A head noted earlier: finds a tail that was cut off or rewritten
     #[arg(long, value_name = "SEQ:HASH")]
     head: Option<Head>,
-    /// Compare every clear field with what a server serves of the run as well
-    #[command(flatten)]
-    server: ServerArgs,
+    /// Compare every field stored in clear with what this server serves of the run as well
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The bearer token for that server; safer in the environment, as `HELIX_TOKEN`
+    #[arg(long, value_name = "TOKEN", requires = "url")]
+    token: Option<SecretString>,
 }
 
 type Verdict = Result<(Option<Verified>, Option<Compared>), Refusal>;
@@ -72,11 +76,15 @@ async fn judge(file: &Path, args: &VerifyArgs, context: &Context) -> Result<Verd
             }
         }
     };
-    if args.server.url.is_none() {
+    let Some(url) = &args.url else {
         let verified = crate::verify::run_log(input, args.head);
         return Ok(verified.map(|verified| (Some(verified), None)));
-    }
-    let client = Client::new(&args.server, context)?;
+    };
+    let server = ServerArgs {
+        url: Some(url.clone()),
+        token: args.token.clone(),
+    };
+    let client = Client::new(&server, context)?;
     Ok(against_server(input, args.head, &client).await)
 }
 

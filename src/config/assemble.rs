@@ -9,10 +9,10 @@ use helix_aggregates::agent::scope;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 
+use super::network::{BaseUrl, PublicUrl, TrustProxy};
 use super::parse::{self, Problem};
 use super::sections::{
-    Agent, BaseUrl, Config, Data, Database, Limits, Log, LogFormat, PublicUrl, Server, Solver,
-    SolverKind, TrustProxy,
+    Agent, Config, Data, Database, Limits, Log, LogFormat, Server, Solver, SolverKind,
 };
 use super::setting::{Kind, Setting};
 use super::table as t;

@@ -16,6 +16,9 @@ impl fmt::Display for Fault {
     }
 }
 
+/// Faults printed at once: a file of another program has one a line.
+const MAX_SHOWN: usize = 50;
+
 /// Every fault of one configuration; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
@@ -29,10 +32,13 @@ impl fmt::Display for Faults {
                 "{count} faults in the configuration; nothing was started"
             )?,
         }
-        for fault in &self.0 {
+        for fault in self.0.iter().take(MAX_SHOWN) {
             write!(f, "\n  {fault}")?;
         }
-        Ok(())
+        match self.0.len().saturating_sub(MAX_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\n  and {more} more"),
+        }
     }
 }
 

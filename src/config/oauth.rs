@@ -147,7 +147,7 @@ fn local_secret(reader: &mut Reader<'_>) -> Option<SecretString> {
     Some(secret)
 }
 
-fn incomplete(reader: &mut Reader<'_>, mut lacking: Vec<&'static Setting>) -> OAuth {
+fn incomplete(reader: &Reader<'_>, mut lacking: Vec<&'static Setting>) -> OAuth {
     let jwks = &t::OAUTH_JWKS_URL;
     let lane_open = reader
         .values
@@ -159,11 +159,9 @@ fn incomplete(reader: &mut Reader<'_>, mut lacking: Vec<&'static Setting>) -> OA
     {
         lacking.push(jwks);
     }
-    let reason = missing(&lacking);
-    reader.notes.warnings.push(format!(
-        "the agent doors are closed (auth_not_configured): {reason}"
-    ));
-    OAuth::Incomplete { reason }
+    OAuth::Incomplete {
+        reason: missing(&lacking),
+    }
 }
 
 fn missing(lacking: &[&Setting]) -> String {

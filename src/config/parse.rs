@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::sections::{Network, TrustProxy};
+use super::network::{Network, TrustProxy};
 
 /// What is wrong with a text.
 pub type Problem = String;

@@ -6,7 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::assemble::Reader;
-use super::sections::{Config, OAuth, PublicUrl};
+use super::network::PublicUrl;
+use super::sections::Config;
 use super::setting::{Setting, Visibility};
 use super::table::{self as t, SETTINGS};
 use super::values::Source;
@@ -41,10 +42,6 @@ pub fn judge(config: &Config, reader: &mut Reader<'_>, folder: &Path) {
             reader.fault(setting, "production needs an https address");
         }
     }
-    if let OAuth::Incomplete { reason } = &config.oauth {
-        let reason = format!("production needs OAuth complete or not at all: {reason}");
-        reader.fault(&t::OAUTH_ISSUER, reason);
-    }
     key_file(config, reader, folder);
     secrets_in_file(reader, folder);
 }
@@ -63,7 +60,7 @@ fn key_file(config: &Config, reader: &mut Reader<'_>, folder: &Path) {
 
 /// A secret in a file that others can read is no secret.
 fn secrets_in_file(reader: &mut Reader<'_>, folder: &Path) {
-    let secret = |setting: &&&'static Setting| setting.visibility == Visibility::Secret;
+    let secret = |setting: &&&'static Setting| setting.visibility != Visibility::Open;
     for setting in SETTINGS.iter().filter(secret) {
         let Some(Source::File { path, .. }) = reader.values.source(setting) else {
             continue;

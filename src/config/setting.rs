@@ -65,10 +65,13 @@ impl Default {
     }
 }
 
-/// Secrets have no flag (a command line is public on its machine) and are starred when shown.
+/// Who may see the value. A command line is public on its machine, so secrets have no flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
     Open,
+    /// Can hold a password: starred when shown. It has a flag because the contract names one.
+    Starred,
+    /// Starred, and without a flag.
     Secret,
 }
 
@@ -99,7 +102,7 @@ impl Section {
 impl Setting {
     /// The flag without its two hyphens; `None` for secrets.
     pub fn flag(&self) -> Option<String> {
-        (self.visibility == Visibility::Open).then(|| self.name.replace('_', "-"))
+        (self.visibility != Visibility::Secret).then(|| self.name.replace('_', "-"))
     }
 
     /// The first environment name.

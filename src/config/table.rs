@@ -5,7 +5,7 @@
 //! does not have are in [`RESERVED`], accepted with a warning.
 
 use super::setting::Default::{Derived, Text, Unset};
-use super::setting::Visibility::{Open, Secret};
+use super::setting::Visibility::{Open, Secret, Starred};
 use super::setting::{Kind, Section, Setting};
 use super::values::Values;
 
@@ -49,8 +49,8 @@ settings! {
         "Refuse to start with any setting that is only fit for trying things out";
     DATA_DIR = "data_dir" ["HELIX_DATA_DIR"] Kind::Path, Text("./helix-data"), Open, Data,
         "Where everything is kept";
-    DATABASE_URL = "database_url" ["HELIX_DATABASE_URL"] Kind::Text, Unset, Secret, Data,
-        "A Postgres (15 to 18) to use instead of the embedded one";
+    DATABASE_URL = "database_url" ["HELIX_DATABASE_URL"] Kind::Text, Unset, Starred, Data,
+        "A Postgres (15 to 18) to use instead of the embedded one; a password is safer in the environment";
     PG_BIN = "pg_bin" ["HELIX_PG_BIN"] Kind::Path, Unset, Open, Data,
         "Folder of the Postgres programs for the embedded cluster";
     LANES = "lanes" ["HELIX_LANES"] Kind::Integer, Text("1"), Open, Data,
@@ -158,7 +158,7 @@ pub static RESERVED: &[&str] = &[
 fn public_url(values: &Values) -> String {
     let listen = values.text(&LISTEN).unwrap_or("127.0.0.1:8787");
     match super::parse::address(listen) {
-        Ok(address) => format!("http://{}", super::sections::reachable(address)),
+        Ok(address) => format!("http://{}", super::network::reachable(address)),
         Err(_) => format!("http://{listen}"),
     }
 }

@@ -281,7 +281,7 @@ fn warn_of_strangers(environment: &Environment, notes: &mut Notes) {
 /// How a value is shown: secrets starred, whole.
 pub(super) fn shown(setting: &Setting, values: &Values) -> Option<String> {
     let (raw, _) = values.found.get(setting.name)?;
-    if setting.visibility == Visibility::Secret {
+    if setting.visibility != Visibility::Open {
         return Some("********".to_owned());
     }
     let separator = if setting.kind == Kind::Paths {

@@ -1,19 +1,16 @@
 //! Start, continue and cancel: calls with an idempotency key, safe to repeat.
 
 use std::io::Read;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::call::{Call, CallArgs};
 use super::{path, run_id, show};
 use crate::cli::Context;
-use crate::cli::client::{Answer, Client, fresh_key};
+use crate::cli::client::Client;
 use crate::cli::failure::{Exit, Failure};
-use crate::cli::output::Output;
 
-/// How long `--wait` keeps asking: the longest turn, its lease and the sweeper's delay.
-const PATIENCE: Duration = Duration::from_secs(1200);
 /// Longest text read from standard input, in bytes; the door takes 20,000 characters.
 const MAX_STDIN: u64 = 1 << 20;
 
@@ -85,17 +82,6 @@ pub struct CancelArgs {
     call: CallArgs,
 }
 
-/// How a change is sent.
-#[derive(Debug, Args)]
-pub struct CallArgs {
-    /// The idempotency key (8..200 characters); without it a fresh one is made and printed
-    #[arg(long)]
-    key: Option<String>,
-    /// Keep asking under the same key until the answer is final (at most 20 minutes)
-    #[arg(long)]
-    wait: bool,
-}
-
 pub async fn start(args: StartArgs, client: &Client, context: &Context) -> Result<Exit, Failure> {
     let call = Call::new(&args.call, context)?;
     let body = start_body(args)?;
@@ -146,67 +132,41 @@ pub async fn cancel(args: CancelArgs, client: &Client, context: &Context) -> Res
 
 /// Only what was said: the server's defaults stay the server's.
 fn start_body(args: StartArgs) -> Result<Value, Failure> {
-    let mut contract = Map::new();
-    let mut budget = Map::new();
-    let put = |map: &mut Map<String, Value>, name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            map.insert(name.to_owned(), value);
-        }
-    };
-    put(
-        &mut contract,
-        "min_evidence_refs",
-        args.min_evidence.map(Value::from),
-    );
-    put(
-        &mut contract,
-        "max_unresolved_requirements",
-        args.max_unresolved.map(Value::from),
-    );
-    put(
-        &mut contract,
-        "allow_conflicts",
-        args.allow_conflicts.then_some(true.into()),
-    );
-    put(
-        &mut contract,
-        "require_terminal_authority",
-        args.no_terminal_authority.then_some(false.into()),
-    );
-    put(
-        &mut contract,
-        "required_output_fields",
-        (!args.fields.is_empty()).then(|| args.fields.into()),
-    );
-    put(&mut budget, "max_steps", args.max_steps.map(Value::from));
-    put(
-        &mut budget,
-        "expires_in_seconds",
-        args.expires_in.map(Value::from),
-    );
-    let mut body = Map::new();
-    put(&mut body, "objective", Some(text(&args.objective)?.into()));
-    put(
-        &mut body,
-        "constraints",
-        (!args.constraints.is_empty()).then(|| args.constraints.into()),
-    );
-    put(
-        &mut body,
-        "database_scope",
-        (!args.scopes.is_empty()).then(|| args.scopes.into()),
-    );
-    put(
-        &mut body,
-        "completion_contract",
-        (!contract.is_empty()).then(|| contract.into()),
-    );
-    put(
-        &mut body,
-        "budget",
-        (!budget.is_empty()).then(|| budget.into()),
-    );
-    Ok(body.into())
+    let list = |items: Vec<String>| (!items.is_empty()).then(|| Value::from(items));
+    let contract = said([
+        ("min_evidence_refs", args.min_evidence.map(Value::from)),
+        (
+            "max_unresolved_requirements",
+            args.max_unresolved.map(Value::from),
+        ),
+        ("allow_conflicts", args.allow_conflicts.then(|| true.into())),
+        (
+            "require_terminal_authority",
+            args.no_terminal_authority.then(|| false.into()),
+        ),
+        ("required_output_fields", list(args.fields)),
+    ]);
+    let budget = said([
+        ("max_steps", args.max_steps.map(Value::from)),
+        ("expires_in_seconds", args.expires_in.map(Value::from)),
+    ]);
+    let body = said([
+        ("objective", Some(text(&args.objective)?.into())),
+        ("constraints", list(args.constraints)),
+        ("database_scope", list(args.scopes)),
+        ("completion_contract", contract),
+        ("budget", budget),
+    ]);
+    Ok(body.unwrap_or_default())
+}
+
+/// An object of the fields that have a value; `None` when there is none.
+fn said<const N: usize>(fields: [(&str, Option<Value>); N]) -> Option<Value> {
+    let fields = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let object: Map<String, Value> = fields.collect();
+    (!object.is_empty()).then(|| object.into())
 }
 
 fn text(given: &str) -> Result<String, Failure> {
@@ -240,77 +200,6 @@ async fn version(given: Option<u64>, run: &str, client: &Client) -> Result<u64, 
     run.body["version"]
         .as_u64()
         .ok_or_else(|| Failure::unavailable("not_helix", "the server's answer is not a run"))
-}
-
-/// One change under one key, however often it is sent.
-struct Call {
-    key: String,
-    output: Output,
-    deadline: Option<Instant>,
-}
-
-impl Call {
-    fn new(args: &CallArgs, context: &Context) -> Result<Self, Failure> {
-        let key = match &args.key {
-            Some(key) => key.clone(),
-            None => fresh_key()?,
-        };
-        if args.key.is_none() {
-            context.output.note(&format!(
-                "key: {key}  (the same command with --key repeats it safely)"
-            ));
-        }
-        Ok(Self {
-            key,
-            output: context.output,
-            deadline: args.wait.then(|| Instant::now() + PATIENCE),
-        })
-    }
-
-    async fn send(&self, client: &Client, path: &[&str], body: &Value) -> Result<Answer, Failure> {
-        let mut pause = Duration::from_millis(250);
-        loop {
-            let failure = match client.post(path, &self.key, body).await {
-                Ok(answer) => {
-                    if answer
-                        .headers
-                        .get("Idempotency-Replayed")
-                        .is_some_and(|word| word == "true")
-                    {
-                        self.output
-                            .note("replayed: this is the answer that the key has had before");
-                    }
-                    return Ok(answer);
-                }
-                Err(failure) => failure,
-            };
-            let in_time = self
-                .deadline
-                .is_some_and(|deadline| Instant::now() + pause < deadline);
-            if !in_time || !may_pass(&failure) {
-                return Err(failure);
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(5));
-        }
-    }
-}
-
-/// `true` for failures after which the same key can still bring the final answer.
-fn may_pass(failure: &Failure) -> bool {
-    matches!(
-        failure.code(),
-        "unreachable"
-            | "interrupted"
-            | "idempotency_in_progress"
-            | "internal_error"
-            | "rate_limited"
-            | "overloaded"
-            | "unavailable"
-            | "http_502"
-            | "http_503"
-            | "http_504"
-    )
 }
 
 #[cfg(test)]

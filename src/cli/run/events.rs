@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::{path, run_id};
 use crate::cli::Context;
 use crate::cli::client::sse::{Message, Parser};
-use crate::cli::client::{Client, piece};
+use crate::cli::client::{Client, pause_before_retry, piece};
 use crate::cli::failure::{Exit, Failure};
 
 /// Connections lost in a row, without an event between them, before following gives up.
@@ -45,6 +45,8 @@ struct Feed<'a> {
 enum Streamed {
     /// The connection ended; there may be more.
     Cut,
+    /// A long poll was answered.
+    Polled,
     /// There is no stream to be had here.
     NotOffered,
 }
@@ -69,32 +71,33 @@ impl Feed<'_> {
         let (mut losses, mut streams) = (0, true);
         while !self.ended {
             let before = self.after;
-            let result = if streams {
+            let lost = match if streams {
                 self.stream().await
             } else {
                 self.poll().await
-            };
-            match result {
-                Ok(Streamed::NotOffered) => streams = false,
-                Err(failure) if losses >= MAX_LOSSES || !is_passing(&failure) => {
-                    return Err(failure);
+            } {
+                Ok(Streamed::NotOffered) => {
+                    streams = false;
+                    continue;
                 }
-                Ok(Streamed::Cut) | Err(_) => {}
-            }
-            // Long polls end in silence as a matter of course; streams that do are losses.
-            losses = if self.after > before || !streams {
-                0
-            } else {
-                losses + 1
+                // A long poll without an event is an answer like any other.
+                Ok(Streamed::Polled) => {
+                    losses = 0;
+                    continue;
+                }
+                Ok(Streamed::Cut) if self.ended => break,
+                Ok(Streamed::Cut) => {
+                    Failure::unavailable("interrupted", "the stream breaks off again and again")
+                }
+                Err(failure) => failure,
             };
-            if losses > MAX_LOSSES {
-                return Err(Failure::unavailable(
-                    "interrupted",
-                    "the stream breaks off again and again",
-                ));
-            }
-            if losses > 0 {
-                tokio::time::sleep(Duration::from_millis(100 << losses.min(6))).await;
+            losses = if self.after > before { 1 } else { losses + 1 };
+            match pause_before_retry(&lost) {
+                Some(least) if losses <= MAX_LOSSES => {
+                    let pause = Duration::from_millis(50 << losses.min(7));
+                    tokio::time::sleep(pause.max(least)).await;
+                }
+                Some(_) | None => return Err(lost),
             }
         }
         Ok(())
@@ -102,7 +105,7 @@ impl Feed<'_> {
 
     async fn poll(&mut self) -> Result<Streamed, Failure> {
         self.pages(Some(25_000)).await?;
-        Ok(Streamed::Cut)
+        Ok(Streamed::Polled)
     }
 
     /// Prints pages until there is nothing more, the first one after a wait if one is given.
@@ -198,18 +201,4 @@ fn is_stream(response: &Response) -> bool {
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
-}
-
-fn is_passing(failure: &Failure) -> bool {
-    matches!(
-        failure.code(),
-        "unreachable"
-            | "interrupted"
-            | "internal_error"
-            | "rate_limited"
-            | "overloaded"
-            | "http_502"
-            | "http_503"
-            | "http_504"
-    )
 }

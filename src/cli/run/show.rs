@@ -12,48 +12,39 @@ pub fn run(run: &Value, context: &Context) -> Result<Exit, Failure> {
 }
 
 fn lines(run: &Value) -> Vec<(&'static str, String)> {
-    let word = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned)
-    };
     let status = [
         "lifecycle_status",
         "completion_status",
         "terminal_authority_status",
     ];
-    let status: Vec<String> = status.iter().map(|name| word(&run[*name])).collect();
+    let status = status.map(|name| word(&run[name]));
     let budget = &run["budget"];
-    let steps = format!("{} of {}", budget["steps_used"], budget["max_steps"]);
+    let expiry = word(&budget["expires_at"]);
     let mut lines = vec![
         ("run", word(&run["run_id"])),
         ("status", status.join(" / ")),
         ("version", run["version"].to_string()),
         (
             "steps",
-            format!("{steps}, expires {}", word(&budget["expires_at"])),
+            format!(
+                "{} of {}, expires {expiry}",
+                budget["steps_used"], budget["max_steps"]
+            ),
         ),
         ("objective", word(&run["objective"])),
     ];
-    if let Some(summary) = run["summary"].as_str() {
-        lines.push(("summary", summary.to_owned()));
-    }
+    lines.extend(
+        run["summary"]
+            .as_str()
+            .map(|summary| ("summary", summary.to_owned())),
+    );
     for (key, field) in [
         ("unresolved", "unresolved_requirements"),
         ("conflict", "contradictions"),
     ] {
         lines.extend(items(&run[field]).map(|item| (key, word(item))));
     }
-    for question in items(&run["pending_questions"]) {
-        let text = format!(
-            "{}: {}",
-            word(&question["question_id"]),
-            word(&question["prompt"])
-        );
-        let options = items(&question["options"])
-            .map(|option| format!("\n  {}: {}", word(&option["value"]), word(&option["label"])));
-        lines.push(("question", text + &options.collect::<String>()));
-    }
+    lines.extend(items(&run["pending_questions"]).map(|asked| ("question", question(asked))));
     lines.extend(items(&run["evidence"]["evidence_refs"]).map(|item| ("evidence", word(item))));
     let next = &run["recommended_next_action"];
     lines.push((
@@ -61,6 +52,25 @@ fn lines(run: &Value) -> Vec<(&'static str, String)> {
         format!("{} ({})", word(&next["operation"]), word(&next["reason"])),
     ));
     lines
+}
+
+/// The id to answer under, the prompt, and the options below.
+fn question(asked: &Value) -> String {
+    let options = items(&asked["options"])
+        .map(|option| format!("\n  {}: {}", word(&option["value"]), word(&option["label"])));
+    let prompt = format!(
+        "{}: {}",
+        word(&asked["question_id"]),
+        word(&asked["prompt"])
+    );
+    options.fold(prompt, |text, option| text + &option)
+}
+
+/// Texts without their quotes.
+fn word(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn items(list: &Value) -> impl Iterator<Item = &Value> {
