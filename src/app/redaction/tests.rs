@@ -16,7 +16,7 @@ fn rows() -> Vec<Row> {
     serde_json::from_str(include_str!("shapes.json")).unwrap()
 }
 
-fn five_levels_down(value: Value) -> Value {
+fn five_levels_down(value: &Value) -> Value {
     json!([{"a": [{"b": [value]}]}])
 }
 
@@ -40,13 +40,13 @@ fn every_row_is_judged_and_redacted_as_the_table_says() {
 #[test]
 fn strings_and_keys_are_visited_at_any_depth() {
     for row in rows() {
-        let as_value = five_levels_down(json!(row.text));
-        let as_key = five_levels_down(json!({ row.text.as_str(): 1 }));
+        let as_value = five_levels_down(&json!(row.text));
+        let as_key = five_levels_down(&json!({ row.text.as_str(): 1 }));
         for (mut value, clean) in [
-            (as_value, five_levels_down(json!(row.redacted))),
+            (as_value, five_levels_down(&json!(row.redacted))),
             (
                 as_key,
-                five_levels_down(json!({ row.redacted.as_str(): 1 })),
+                five_levels_down(&json!({ row.redacted.as_str(): 1 })),
             ),
         ] {
             assert_eq!(is_protected(&value), row.protected, "{value}");
