@@ -40,11 +40,6 @@ impl Caller {
         }
     }
 
-    /// The key of the per-principal limiter (`agent-api` 1.2).
-    pub fn principal(&self) -> String {
-        format!("{}\n{}\n{}", self.owner.tenant, self.owner.issuer, self.owner.subject)
-    }
-
     /// One of this caller's streams.
     pub fn stream(&self, id: Uuid) -> Stream {
         Stream { id, lane: self.lane, owner: self.owner_key, key: Arc::clone(&self.key) }

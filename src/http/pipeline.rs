@@ -10,11 +10,13 @@ use actix_web::http::Method;
 use actix_web::web::{Bytes, BytesMut, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::StreamExt;
+use helix_aggregates::ids::OwnerTuple;
 use serde_json::{Value, json};
 
 use super::door::AgentDoor;
 use super::query::Query;
-use super::rate_limit::Verdict;
+use super::rate_limit::{Verdict, address_key, principal_key};
+use super::transport::{RequestHead, Scheme, TransportRefusal};
 use super::{request_id, respond, strict_json};
 use crate::app::access::admission::Identity;
 use crate::app::caller::Caller;
@@ -92,9 +94,12 @@ pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: &Problem) -> Htt
 
 impl Exchange {
     fn of(door: &AgentDoor, request: &HttpRequest) -> Self {
-        let sent = header_text(request, "x-request-id");
+        let sent: Vec<&[u8]> = values(request, "x-request-id").collect();
+        let sent = if let [one] = sent[..] { Some(one) } else { None };
         Self {
-            request_id: request_id::assign(sent, "agent_req", || door.runs.core().ids.uuid()),
+            request_id: request_id::assign(sent, request_id::Origin::AgentRuns, || {
+                door.runs.core().ids.uuid()
+            }),
             wants_problem_json: accepts(request, "application/problem+json"),
             limit: None,
         }
@@ -107,11 +112,8 @@ async fn admit(
     payload: Payload,
     exchange: &mut Exchange,
 ) -> Result<Admitted, Stop> {
-    let now_ms = door.runs.core().clock.now().millis();
-    let peer = request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
-    let client = door.transport.client(peer, request.headers());
-    count(exchange, door.by_address.hit_address(client.address, now_ms))?;
-    door.transport.check(&client, request.headers()).map_err(Problem::new)?;
+    let now_ms = u64::try_from(door.runs.core().clock.now().millis()).unwrap_or(0);
+    check_transport(door, request, exchange, now_ms)?;
     let body = read_body(door, request, payload).await?;
     let query = Query::decode(request.query_string())?;
     if redaction::is_protected(&json!([query.to_value(), body])) {
@@ -127,8 +129,41 @@ async fn admit(
         scopes: token.scopes,
     };
     let caller = door.admission.admit(identity).await?;
-    count(exchange, door.by_principal.hit(&caller.principal(), now_ms))?;
+    let OwnerTuple { tenant, issuer, subject, .. } = &caller.owner;
+    count(exchange, door.by_principal.hit(&principal_key(tenant, issuer, subject), now_ms))?;
     Ok(Admitted { caller, query, body })
+}
+
+/// Address limit, then host, origin and scheme.
+fn check_transport(
+    door: &AgentDoor,
+    request: &HttpRequest,
+    exchange: &mut Exchange,
+    now_ms: u64,
+) -> Result<(), Stop> {
+    let headers = |name| values(request, name).collect::<Vec<&[u8]>>();
+    let authority = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+    let hosts = authority.map_or_else(|| headers("host"), |authority| vec![authority]);
+    let (origins, forwarded_for) = (headers("origin"), headers("x-forwarded-for"));
+    let forwarded_proto = headers("x-forwarded-proto");
+    let head = RequestHead {
+        peer: request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip()),
+        socket: Scheme::Http,
+        hosts: &hosts,
+        origins: &origins,
+        forwarded_for: &forwarded_for,
+        forwarded_proto: &forwarded_proto,
+    };
+    let address = door.transport.sender(&head).address;
+    count(exchange, door.by_address.hit(&address_key(address), now_ms))?;
+    door.transport.admit(&head).map_err(|refusal| {
+        Problem::new(match refusal {
+            TransportRefusal::HostNotAllowed => Code::HostNotAllowed,
+            TransportRefusal::OriginNotAllowed => Code::OriginNotAllowed,
+            TransportRefusal::HttpsRequired => Code::HttpsRequired,
+        })
+    })?;
+    Ok(())
 }
 
 /// Notes a limiter's verdict; both write the same headers, so the last one is what clients see.

@@ -403,6 +403,7 @@ impl FailureKind {
 }
 
 /// A database error without the values it may quote.
+#[derive(Debug)]
 pub struct Redacted<'a>(pub &'a sqlx::Error);
 
 impl std::fmt::Display for Redacted<'_> {

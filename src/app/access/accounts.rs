@@ -108,11 +108,6 @@ pub struct Accounts {
     bindings: Log<AgentAccount>,
 }
 
-struct AccountRow {
-    account_type: AccountType,
-    key_id: Uuid,
-}
-
 impl Accounts {
     pub fn new(core: Arc<Core>) -> Self {
         Self { accounts: Log::new(Arc::clone(&core)), bindings: Log::new(Arc::clone(&core)), core }
@@ -157,8 +152,7 @@ impl Accounts {
     /// Lets an outside identity act for an account. Linking a revoked tuple again revives it under
     /// the same reference (settled question 20).
     pub async fn link(&self, account: AccountId, tuple: &LinkTuple) -> Result<String, AccountsError> {
-        let row = self.row(account).await?;
-        let key = self.core.key(Some(row.key_id)).await?.ok_or(AccountsError::NoAccount)?;
+        let key = self.key_of(account).await?;
         self.link_provider(account, &key, tuple).await?;
         let keyring = &self.core.keyring;
         let mac = tuple_mac(keyring, &tuple.issuer, &tuple.tenant, &tuple.provider, &tuple.subject);
@@ -254,18 +248,15 @@ impl Accounts {
         Ok(())
     }
 
-    async fn row(&self, account: AccountId) -> Result<AccountRow, AccountsError> {
-        let row = sqlx::query("select account_type, key_id from access.account where account_id = $1 and deleted_at_ms is null")
-            .bind(account.uuid())
-            .fetch_optional(&self.core.pool)
-            .await
-            .map_err(StoreError::from)?
-            .ok_or(AccountsError::NoAccount)?;
-        let stored: String = row.try_get("account_type").map_err(StoreError::from)?;
-        Ok(AccountRow {
-            account_type: account_type(&stored),
-            key_id: row.try_get("key_id").map_err(StoreError::from)?,
-        })
+    async fn key_of(&self, account: AccountId) -> Result<Arc<DataKey>, AccountsError> {
+        let key_id: Option<Uuid> = sqlx::query_scalar(
+            "select key_id from access.account where account_id = $1 and deleted_at_ms is null",
+        )
+        .bind(account.uuid())
+        .fetch_optional(&self.core.pool)
+        .await
+        .map_err(StoreError::from)?;
+        self.core.key(key_id).await?.ok_or(AccountsError::NoAccount)
     }
 
     /// The accounts of this server, oldest first, at most 1,000.
