@@ -11,6 +11,7 @@ pub mod config;
 pub mod http;
 pub mod ids;
 pub mod metrics;
+pub mod server;
 pub mod solver;
 pub mod store;
 pub mod telemetry;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use quick_cache::sync::Cache;
 use sqlx::PgPool;
 use sqlx::postgres::PgConnectOptions;
-use tokio::task::JoinSet;
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::StoreError;
@@ -59,6 +60,7 @@ pub struct Core {
     appenders: Vec<Appender>,
     owners: Cache<OwnerKey, Lane>,
     tasks: JoinSet<()>,
+    runtime: Handle,
 }
 
 impl Core {
@@ -111,6 +113,7 @@ impl Core {
             appenders,
             owners: Cache::new(10_000),
             tasks,
+            runtime: Handle::current(),
         }))
     }
 
@@ -139,6 +142,14 @@ impl Core {
             Some(id) => self.keyring.key(&self.pool, id).await,
             None => Ok(None),
         }
+    }
+
+    /// Runs work that outlives the request, and the worker thread, that began it.
+    pub fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.runtime.spawn(work)
     }
 
     /// Background tasks that are still running; all of them, unless one failed.

@@ -166,7 +166,7 @@ impl Runs {
     /// Runs the turn in a task of its own and waits for its answer.
     async fn detach(&self, turn: Turn) -> Result<Reply, Problem> {
         let runs = self.clone();
-        let task = tokio::spawn(async move { runs.execute(turn).await });
+        let task = self.core.spawn(async move { runs.execute(turn).await });
         task.await.map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
     }
 
