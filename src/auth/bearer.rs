@@ -55,6 +55,8 @@ pub enum BearerConfig {
 pub struct JwksConfig {
     pub issuer: String,
     pub audience: String,
+    /// Outside production, `http://127.0.0.1:<port>/mcp` as a second audience (agent-api 11.2).
+    pub loopback_audience: Option<String>,
     pub jwks_url: Url,
     pub provider: String,
     /// See [`Algorithm::admitted`]; empty means not configured.
@@ -74,6 +76,8 @@ pub struct JwksConfig {
 pub struct LocalConfig {
     pub issuer: String,
     pub audience: String,
+    /// As in [`JwksConfig`].
+    pub loopback_audience: Option<String>,
     pub provider: String,
     pub secret: SecretString,
     pub tenant_claim: Option<String>,
@@ -188,7 +192,10 @@ impl Lane {
             algorithms: config.algorithms,
             rules: Rules {
                 issuer: config.issuer,
-                audience: config.audience,
+                audiences: [config.audience]
+                    .into_iter()
+                    .chain(config.loopback_audience)
+                    .collect(),
                 provider: config.provider,
                 tenant_claim: config.tenant_claim,
                 max_lifetime: Some(config.max_lifetime),
@@ -208,7 +215,10 @@ impl Lane {
             secret: config.secret,
             rules: Rules {
                 issuer: config.issuer,
-                audience: config.audience,
+                audiences: [config.audience]
+                    .into_iter()
+                    .chain(config.loopback_audience)
+                    .collect(),
                 provider: config.provider,
                 tenant_claim: config.tenant_claim,
                 max_lifetime: None,

@@ -72,6 +72,7 @@ fn config(jwks_url: Url) -> JwksConfig {
     JwksConfig {
         issuer: ISSUER.to_owned(),
         audience: AUDIENCE.to_owned(),
+        loopback_audience: None,
         jwks_url,
         provider: "harbour-id".to_owned(),
         algorithms: Algorithm::admitted("RS256,ES256"),
@@ -87,6 +88,7 @@ fn local() -> LocalConfig {
     LocalConfig {
         issuer: ISSUER.to_owned(),
         audience: AUDIENCE.to_owned(),
+        loopback_audience: None,
         provider: "local".to_owned(),
         secret: SECRET.into(),
         tenant_claim: None,
@@ -215,6 +217,23 @@ async fn claims_of_the_wrong_kind_are_refused() {
             .await;
         assert_eq!(outcome, Err(BearerError::TenantRequired), "{value}");
     }
+}
+
+#[tokio::test]
+async fn a_loopback_audience_counts_where_it_is_configured() {
+    let audience = "http://127.0.0.1:8787/mcp";
+    let rig = Rig::with(|config| config.loopback_audience = Some(audience.to_owned())).await;
+    assert!(rig.claims(|_| {}).await.is_ok());
+    assert!(
+        rig.claims(|claims| claims["aud"] = json!([audience]))
+            .await
+            .is_ok()
+    );
+    let plain = Rig::start().await;
+    assert_eq!(
+        plain.claims(|claims| claims["aud"] = json!(audience)).await,
+        REFUSED
+    );
 }
 
 #[tokio::test]
