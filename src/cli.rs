@@ -13,6 +13,7 @@ pub mod demo;
 pub mod doctor;
 pub mod failure;
 mod health;
+mod index_bar;
 pub mod key;
 mod man;
 pub mod output;

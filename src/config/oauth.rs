@@ -7,8 +7,9 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::assemble::Reader;
 use super::parse;
+use crate::auth::bearer::Algorithm;
 use super::sections::{
-    Algorithm, ExternalIssuer, Issuer, JwksNetwork, LocalIssuer, OAuth, TokenType,
+    ExternalIssuer, Issuer, JwksNetwork, LocalIssuer, OAuth, TokenType,
 };
 use super::setting::Setting;
 use super::table as t;

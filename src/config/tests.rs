@@ -5,6 +5,7 @@ use std::time::Duration;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
+use crate::auth::bearer::Algorithm;
 use super::*;
 
 const SECRET: &str = "an-hs256-secret-of-32-characters";

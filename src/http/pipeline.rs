@@ -14,7 +14,7 @@ use helix_aggregates::ids::OwnerTuple;
 use serde_json::{Value, json};
 
 use super::door::AgentDoor;
-use super::query::Query;
+use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, address_key, principal_key};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
 use super::{request_id, respond, strict_json};
@@ -116,7 +116,9 @@ async fn admit(
     check_transport(door, request, exchange, now_ms)?;
     let body = read_body(door, request, payload).await?;
     let query = Query::decode(request.query_string())?;
-    if redaction::is_protected(&json!([query.to_value(), body])) {
+    // The raw text too: a name and its value are one credential shape only when read together.
+    let raw = percent_decoded(request.query_string());
+    if redaction::is_protected(&json!([query.to_value(), raw, body])) {
         let details = json!({"failure_code": "protected_sensitive_content_rejected"});
         return Err(Problem::invalid("The request holds credential material.").with(details).into());
     }

@@ -57,7 +57,7 @@ enum Ownership {
     /// Another process's cluster, or somebody else's server.
     Theirs,
     /// Somebody else's server, but our data directory.
-    Locked(DataDirLock),
+    Locked { _lock: DataDirLock },
 }
 
 impl Database {
@@ -65,7 +65,7 @@ impl Database {
     pub async fn hold(config: &Config) -> Result<Self, DatabaseError> {
         let lock = DataDirLock::acquire(&config.data.dir)?;
         match external(config)? {
-            Some(options) => Ok(Self { options, ownership: Ownership::Locked(lock) }),
+            Some(options) => Ok(Self { options, ownership: Ownership::Locked { _lock: lock } }),
             None => Self::start(config, lock).await,
         }
     }
@@ -112,7 +112,7 @@ impl Database {
     pub async fn close(self) -> Result<(), DatabaseError> {
         match self.ownership {
             Ownership::Ours(cluster) => cluster.stop().await.map_err(DatabaseError::from),
-            Ownership::Locked(_) | Ownership::Theirs => Ok(()),
+            Ownership::Locked { .. } | Ownership::Theirs => Ok(()),
         }
     }
 }

@@ -8,10 +8,10 @@ use crate::app::access::admission::{Admission, DeveloperRule};
 use crate::app::agent::runs::{RunSettings, Runs};
 use crate::app::policy::DataPolicy;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
-use crate::config::{Algorithm, BaseUrl, Config, ExternalIssuer, JwksNetwork, LocalIssuer, OAuth, TokenType};
+use crate::config::{BaseUrl, Config, ExternalIssuer, JwksNetwork, LocalIssuer, OAuth, TokenType};
 use crate::http::door::AgentDoor;
 use crate::http::rate_limit::WindowLimiter;
-use crate::http::transport::{Mode, TransportRules};
+use crate::http::transport::{Mode, TransportRules, TransportSettings};
 use crate::solver::corpora::{Corpora, CorporaConfig, Progress};
 use crate::solver::engine::{Engine, SolverKind};
 use crate::store::Core;
@@ -75,13 +75,13 @@ fn transport(config: &Config, base: &BaseUrl) -> Result<TransportRules, StartErr
     let mode = if config.production { Mode::Production } else { Mode::Development };
     let url = reqwest::Url::parse(base.as_str())
         .map_err(|_| StartError::Setting("the public URL is not a URL".to_owned()))?;
-    TransportRules::new(
+    TransportRules::new(TransportSettings {
         mode,
-        &url,
-        &config.server.allowed_hosts.join(","),
-        &config.server.allowed_origins.join(","),
-        config.server.trust_proxy.clone(),
-    )
+        public_base: &url,
+        hosts: &config.server.allowed_hosts.join(","),
+        origins: &config.server.allowed_origins.join(","),
+        proxies: config.server.trust_proxy.clone(),
+    })
     .map_err(|error| StartError::Setting(error.to_string()))
 }
 
@@ -95,22 +95,14 @@ fn bearer(oauth: &OAuth, production: bool) -> BearerConfig {
 }
 
 fn jwks(external: &ExternalIssuer, production: bool) -> JwksConfig {
-    use crate::auth::bearer::Algorithm as Verified;
     let issuer = &external.issuer;
-    let algorithms = external.algorithms.iter().map(|algorithm| match algorithm {
-        Algorithm::Rs256 => Verified::Rs256,
-        Algorithm::Rs384 => Verified::Rs384,
-        Algorithm::Rs512 => Verified::Rs512,
-        Algorithm::Es256 => Verified::Es256,
-        Algorithm::Es384 => Verified::Es384,
-        Algorithm::Es512 => Verified::Es512,
-    });
     JwksConfig {
         issuer: issuer.issuer.clone(),
         audience: issuer.audience.clone(),
+        loopback_audience: None,
         jwks_url: external.jwks_url.clone(),
         provider: issuer.provider.clone(),
-        algorithms: algorithms.collect(),
+        algorithms: external.algorithms.clone(),
         tenant_claim: issuer.tenant_claim.clone(),
         max_lifetime: issuer.max_lifetime,
         require_at_jwt: issuer.token_type == TokenType::OnlyAtJwt,
@@ -123,6 +115,7 @@ fn local_issuer(local: &LocalIssuer) -> LocalConfig {
     LocalConfig {
         issuer: local.issuer.issuer.clone(),
         audience: local.issuer.audience.clone(),
+        loopback_audience: None,
         provider: local.issuer.provider.clone(),
         secret: local.secret.clone(),
         tenant_claim: local.issuer.tenant_claim.clone(),
