@@ -1,5 +1,7 @@
 //! What holds for any sequence of commands.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::time::Duration;
 
 use cqrs_es::test::TestFramework;
