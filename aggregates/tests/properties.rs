@@ -117,7 +117,9 @@ prop_compose! {
         authority in authority(),
         number in any::<f64>(),
     ) -> TurnResult {
-        let stored = json!({ "text": said("result"), "n": number, "nul": "a\u{0}b" });
+        // The marks themselves, as a hostile result might hold them.
+        let marks = json!({ "$open": said("open"), "$sealed": "x" });
+        let stored = json!({ "text": marks, "n": number, "nul": "a\u{0}b" });
         TurnResult {
             ok,
             status_code,
