@@ -23,6 +23,7 @@ mod warning;
 pub mod words;
 
 pub use document::{Block, Document};
+pub(crate) use document::{ceil_boundary, floor_boundary};
 pub use index::{PassageHit, WeightedTerm};
 pub use load::{LoadStep, Progress};
 pub use snapshot::{Corpus, CorpusSummary, Snapshot};
@@ -75,9 +76,10 @@ impl Corpora {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
-        let reread = match self.distrust_stamps.swap(false, Ordering::AcqRel) {
-            true => Reread::Everything,
-            false => Reread::Changed,
+        let reread = if self.distrust_stamps.swap(false, Ordering::AcqRel) {
+            Reread::Everything
+        } else {
+            Reread::Changed
         };
         let mut corpora = Vec::new();
         if !self.config.libraries.is_empty() {

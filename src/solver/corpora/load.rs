@@ -95,7 +95,7 @@ impl Loader<'_> {
                     documents.push(Arc::clone(document));
                 }
                 Outcome::Refused(fault) => {
-                    warnings.push(self.warning(file.locator.clone(), *fault))
+                    warnings.push(self.warning(file.locator.clone(), *fault));
                 }
                 Outcome::Skipped => {}
             }

@@ -54,7 +54,9 @@ impl Choice {
                 choice.words.push(answer);
             } else {
                 choice.named = Named::InAnswer;
-                picked.into_iter().for_each(|card| choice.take(card));
+                for card in picked {
+                    choice.take(card);
+                }
             }
         }
         if choice.named == Named::Nowhere {

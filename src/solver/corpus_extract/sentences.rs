@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::solver::corpora::floor_boundary;
+
 /// Longer sentences are cut at a character.
 const SENTENCE_BYTES: usize = 1000;
 const ABBREVIATIONS: &[&str] = &[
@@ -41,7 +43,7 @@ pub(super) fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
 fn bounded(text: &str, range: Range<usize>) -> Range<usize> {
     let end = range
         .end
-        .min(text.floor_char_boundary(range.start + SENTENCE_BYTES));
+        .min(floor_boundary(text, range.start + SENTENCE_BYTES));
     range.start..end
 }
 
@@ -75,12 +77,12 @@ fn without_links(line: &str) -> String {
     let mut rest = line;
     while let Some(open) = rest.find(['[', ']']) {
         out.push_str(&rest[..open]);
-        let link = rest[open..].strip_prefix('[').and_then(|inner| {
+        let target = rest[open..].strip_prefix('[').and_then(|inner| {
             let (text, after) = inner.split_once("](")?;
             let (_, after) = after.split_once(')')?;
             (!text.contains(['[', ']'])).then_some((text, after))
         });
-        if let Some((text, after)) = link {
+        if let Some((text, after)) = target {
             out.push_str(text);
             rest = after;
         } else {

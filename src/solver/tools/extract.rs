@@ -69,6 +69,8 @@ pub(in crate::solver) fn extract(format: Format, bytes: Vec<u8>) -> Result<Extra
     match format {
         Format::Text | Format::Tracked => utf8(bytes).map(text::extract),
         Format::Markdown => utf8(bytes).map(markdown::extract),
+        // Checked on the bytes: the text has its NULs replaced.
+        Format::Html if is_binary(&bytes) => Err(CorpusFault::Corrupt { format: "HTML" }),
         Format::Html => html::extract(&utf8(bytes)?),
         Format::Pdf => pdf::extract(bytes),
     }
