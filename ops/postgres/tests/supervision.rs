@@ -117,9 +117,14 @@ impl Holder {
 
 #[tokio::test]
 async fn a_cluster_can_be_held_for_another_process() {
-    let own = tempfile::tempdir().unwrap();
     let held = std::env::var_os(HOLD).map(PathBuf::from);
-    let cluster = start(held.as_deref().unwrap_or(own.path())).await.unwrap();
+    // The holder may be killed, and shall leave nothing behind.
+    let own = held.is_none().then(|| tempfile::tempdir().unwrap());
+    let data_dir = held
+        .as_deref()
+        .or(own.as_ref().map(tempfile::TempDir::path))
+        .unwrap();
+    let cluster = start(data_dir).await.unwrap();
     assert!(add_note(&cluster.connect_options("postgres")).await > 0);
     if held.is_some() {
         println!("\npostmaster={}", cluster.pid().unwrap());
@@ -203,7 +208,7 @@ async fn a_second_holder_is_told_who_is_there_and_can_use_the_running_cluster() 
         panic!("the lock was refused for another reason");
     };
     assert_eq!(held.pid, Some(holder.process.id()));
-    assert!(held.command.starts_with("supervision-"), "{held}");
+    assert!(held.command.starts_with("supervision"), "{held}");
     assert!(
         held.to_string().contains(&holder.process.id().to_string()),
         "{held}"
