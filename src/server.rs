@@ -128,6 +128,7 @@ impl Running {
             serve::stop(handle, true).await;
         }
         self.tasks.shutdown().await;
+        self.runs.core().close().await;
         self.database.close().await
     }
 }

@@ -83,7 +83,7 @@ pub async fn run(args: AccountArgs, context: &Context) -> Result<Exit, Failure> 
     }
     let (core, database) = server::open_store(&config).await.map_err(not_started)?;
     let ended = act(&Accounts::new(Arc::clone(&core)), args.verb, context).await;
-    drop(core);
+    core.close().await;
     database.close().await.map_err(|error| database_failure(&error))?;
     ended
 }

@@ -59,6 +59,8 @@ pub struct Core {
     lanes: u8,
     appenders: Vec<Appender>,
     owners: Cache<OwnerKey, Lane>,
+    /// The other pools, to be closed with the first.
+    pools: [PgPool; 2],
     tasks: JoinSet<()>,
     runtime: Handle,
 }
@@ -86,7 +88,7 @@ impl Core {
         let clock = DbClock::start(&pool).await?;
         let hub = Hub::default();
         let lanes = Lanes {
-            pool: append_pool,
+            pool: append_pool.clone(),
             form: config.form,
             queue: config.queue,
             hub: hub.clone(),
@@ -100,7 +102,7 @@ impl Core {
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
-        tasks.spawn(hub.clone().hear_others(side_pool));
+        tasks.spawn(hub.clone().hear_others(side_pool.clone()));
         tasks.spawn(count_connections(pool.clone(), metrics.clone()));
         Ok(Arc::new(Self {
             pool,
@@ -112,6 +114,7 @@ impl Core {
             lanes: config.lanes.clamp(1, MAX_LANES),
             appenders,
             owners: Cache::new(10_000),
+            pools: [append_pool, side_pool],
             tasks,
             runtime: Handle::current(),
         }))
@@ -150,6 +153,13 @@ impl Core {
         F: Future<Output: Send + 'static> + Send + 'static,
     {
         self.runtime.spawn(work)
+    }
+
+    /// Closes every connection, after the last flush of what was queued.
+    pub async fn close(&self) {
+        for pool in self.pools.iter().chain([&self.pool]) {
+            pool.close().await;
+        }
     }
 
     /// Background tasks that are still running; all of them, unless one failed.

@@ -4,13 +4,12 @@
 use std::time::Duration;
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use helix_aggregates::agent::run::event::RunEvent;
-use helix_aggregates::chain::{ALGORITHM, Hash};
+use helix_aggregates::chain::Hash;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::time::Timestamp;
 use helix_projections::agent::run::event::{EventView, EventsPage};
-use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -22,6 +21,7 @@ use crate::store::StoreError;
 use crate::store::guarded::{self, ListQuery};
 use crate::store::log::{decode, open_row};
 use crate::store::read::StoredEvent;
+use crate::verify::run_log::{Entry, Head, Header, StoredBytes};
 
 /// The longest a poll may wait.
 pub const MAX_WAIT_MS: u64 = 25_000;
@@ -43,19 +43,6 @@ pub struct RunsQuery {
     pub cursor: Option<String>,
     /// 1 to 100.
     pub limit: usize,
-}
-
-/// One line of a run log after the first (settled question 36).
-#[derive(Debug, Serialize)]
-pub struct LogLine<'a> {
-    seq: u64,
-    kind: &'a str,
-    ver: u16,
-    at: &'a str,
-    payload: String,
-    meta: String,
-    prev: Hash,
-    hash: Hash,
 }
 
 /// A run log being written out, a page at a time.
@@ -192,48 +179,49 @@ impl Runs {
     }
 
     /// Opens the proof of a run: the first line, and the rest to be drawn by [`Self::log_page`].
-    pub async fn run_log(&self, caller: &Caller, run_id: &str) -> Result<(String, RunLog), Problem> {
+    pub async fn run_log(&self, caller: &Caller, run_id: &str) -> Result<(Vec<u8>, RunLog), Problem> {
         caller.require(SCOPE_READ)?;
         let run = self.name(caller, run_id)?;
         let found = self.find(caller, run).await?;
-        let first = json!({
-            "schema": "helix.run_log.v1",
-            "run_id": run,
-            "stream": run.uuid().simple().to_string(),
-            "algorithm": ALGORITHM,
-            "exported_at": found.stamp.at,
-            "head": {"seq": found.head.version, "hash": found.head.head},
-        });
-        let log = RunLog { caller: caller.clone(), run, until: found.head.version, after: 0, prev: Hash::ZERO };
-        Ok((format!("{first}\n"), log))
+        let (until, head) = (found.head.version, found.head.head);
+        // A clock that was set back must not make a log look older than its last event.
+        let exported_at = found.stamp.at.max(Timestamp::from_millis(found.head.updated_at_ms));
+        let first = Header::new(run, exported_at, Head { seq: until, hash: head });
+        let log = RunLog { caller: caller.clone(), run, until, after: 0, prev: Hash::ZERO };
+        Ok((first.to_line().map_err(unwritable)?, log))
     }
 
     /// The next lines of a log, `None` at its end.
-    pub async fn log_page(&self, log: &mut RunLog) -> Result<Option<String>, Problem> {
+    pub async fn log_page(&self, log: &mut RunLog) -> Result<Option<Vec<u8>>, Problem> {
         let left = log.until.saturating_sub(log.after);
         if left == 0 {
             return Ok(None);
         }
         let limit = i64::try_from(left.min(500)).unwrap_or(500);
         let events = self.stored(&log.caller, log.run, log.after, limit).await?;
-        let mut text = String::new();
+        let mut lines = Vec::new();
         for event in &events {
-            let line = LogLine {
+            let at = Timestamp::parse(&event.at)
+                .ok_or_else(|| StoreError::Damaged("an event has no time".to_owned()))?;
+            let entry = Entry {
                 seq: event.seq,
-                kind: &event.kind,
+                kind: event.kind.clone(),
                 ver: event.ver,
-                at: &event.at,
-                payload: STANDARD.encode(&event.payload),
-                meta: STANDARD.encode(&event.meta),
+                at,
+                payload: StoredBytes(event.payload.clone()),
+                meta: StoredBytes(event.meta.clone()),
                 prev: log.prev,
                 hash: event.hash,
             };
-            text.push_str(&serde_json::to_string(&line).map_err(|error| StoreError::Damaged(error.to_string()))?);
-            text.push('\n');
+            lines.extend(entry.to_line().map_err(unwritable)?);
             (log.after, log.prev) = (event.seq, event.hash);
         }
-        Ok((!events.is_empty()).then_some(text))
+        Ok((!events.is_empty()).then_some(lines))
     }
+}
+
+fn unwritable(error: serde_json::Error) -> Problem {
+    StoreError::Damaged(format!("a log line cannot be written ({:?})", error.classify())).into()
 }
 
 /// The line of a list, taken from the run's own view so that both always agree.

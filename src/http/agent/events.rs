@@ -176,7 +176,7 @@ pub async fn log(readiness: Data<Readiness>, request: HttpRequest, payload: Payl
 }
 
 /// An error cuts the download short: a reader sees a broken transfer, never a shorter proof.
-async fn next_piece(door: &AgentDoor, log: &mut RunLog, first: Option<String>) -> Option<Result<Bytes, std::io::Error>> {
+async fn next_piece(door: &AgentDoor, log: &mut RunLog, first: Option<Vec<u8>>) -> Option<Result<Bytes, std::io::Error>> {
     if let Some(first) = first {
         return Some(Ok(Bytes::from(first)));
     }
