@@ -188,6 +188,7 @@ fn a_file_changed_since_it_was_indexed_is_no_evidence() {
     let outcome = desk.judge(honest());
     assert!(outcome.items.is_empty());
     assert!(desk.host.saw_change());
+    assert!(outcome.result.summary.starts_with("The documents changed"));
 }
 
 #[test]
