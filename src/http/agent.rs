@@ -76,7 +76,10 @@ pub(super) fn open(readiness: &Readiness) -> Result<Arc<AgentDoor>, HttpResponse
     if readiness.is_draining() {
         return Err(not_now("draining"));
     }
-    readiness.door().cloned().ok_or_else(|| not_now("migrating"))
+    readiness
+        .door()
+        .cloned()
+        .ok_or_else(|| not_now("migrating"))
 }
 
 fn not_now(status: &str) -> HttpResponse {

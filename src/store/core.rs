@@ -61,7 +61,8 @@ pub struct Core {
     owners: Cache<OwnerKey, Lane>,
     /// The other pools, to be closed with the first.
     pools: [PgPool; 2],
-    tasks: JoinSet<()>,
+    /// Ended when the store is dropped.
+    _tasks: JoinSet<()>,
     runtime: Handle,
 }
 
@@ -115,7 +116,7 @@ impl Core {
             appenders,
             owners: Cache::new(10_000),
             pools: [append_pool, side_pool],
-            tasks,
+            _tasks: tasks,
             runtime: Handle::current(),
         }))
     }
@@ -160,11 +161,6 @@ impl Core {
         for pool in self.pools.iter().chain([&self.pool]) {
             pool.close().await;
         }
-    }
-
-    /// Background tasks that are still running; all of them, unless one failed.
-    pub fn background_tasks(&self) -> usize {
-        self.tasks.len()
     }
 }
 

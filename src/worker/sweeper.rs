@@ -67,13 +67,24 @@ impl Sweeper {
         .await?;
         let mut changed = 0;
         for row in due {
-            let lane = u8::try_from(row.try_get::<i16, _>("lane")?).ok().and_then(Lane::new);
+            let lane = u8::try_from(row.try_get::<i16, _>("lane")?)
+                .ok()
+                .and_then(Lane::new);
             let key = self.core().key(row.try_get("key_id")?).await?;
             // Without its key a run is erased; nobody can continue it either.
-            let (Some(lane), Some(key)) = (lane, key) else { continue };
+            let (Some(lane), Some(key)) = (lane, key) else {
+                continue;
+            };
             let owner = OwnerKey::from_mac(bytes32(row.try_get("owner_key")?)?);
-            let stream = Stream { id: row.try_get("stream_id")?, lane, owner, key };
-            let stamp = Stamp { at: Timestamp::from_millis(row.try_get("now_ms")?) };
+            let stream = Stream {
+                id: row.try_get("stream_id")?,
+                lane,
+                owner,
+                key,
+            };
+            let stamp = Stamp {
+                at: Timestamp::from_millis(row.try_get("now_ms")?),
+            };
             changed += usize::from(self.sweep_run(&stream, stamp).await?);
         }
         Ok(changed)
@@ -84,15 +95,29 @@ impl Sweeper {
         let (command, transition) = match loaded.state {
             Run::Running { .. } => {
                 let limit = self.runs.settings().abandon_after() + AFTER_TAKE_OVER;
-                (RunCommand::Recover { abandon_after_sweep: limit }, "recovered")
+                (
+                    RunCommand::Recover {
+                        abandon_after_sweep: limit,
+                    },
+                    "recovered",
+                )
             }
             Run::Waiting { .. } => (RunCommand::Lapse, "lapsed"),
             Run::Absent | Run::Ended { .. } => return Ok(false),
         };
-        match self.runs.log().execute(stream, &command, stamp, &by_sweeper()).await {
+        match self
+            .runs
+            .log()
+            .execute(stream, &command, stamp, &by_sweeper())
+            .await
+        {
             Ok(prepared) if prepared.events.is_empty() => Ok(false),
             Ok(_) => {
-                self.core().metrics.recovered.with_label_values(&[transition]).inc();
+                self.core()
+                    .metrics
+                    .recovered
+                    .with_label_values(&[transition])
+                    .inc();
                 tracing::info!(stream.id = %stream.id, transition, "a run was swept");
                 Ok(true)
             }

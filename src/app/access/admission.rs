@@ -56,11 +56,15 @@ impl Admission {
     /// The caller behind `identity`, or `account_not_linked`.
     pub async fn admit(&self, identity: Identity) -> Result<Caller, Problem> {
         let bound = self.bound(&identity).await?;
-        let Some(bound) = bound else { return Err(Problem::new(Code::AccountNotLinked)) };
+        let Some(bound) = bound else {
+            return Err(Problem::new(Code::AccountNotLinked));
+        };
         let account = AccountId::new(bound.account);
         let key = self.core.key(Some(bound.key_id)).await?;
         // Without its key an account is erased, whatever its rows still say.
-        let Some(key) = key else { return Err(Problem::new(Code::AccountNotLinked)) };
+        let Some(key) = key else {
+            return Err(Problem::new(Code::AccountNotLinked));
+        };
         let email = super::accounts::email_of(&key, bound.account, &bound.account_body);
         let developer = bound.account_type == AccountType::Developer.as_str()
             && self.counts_as_developer(account, email.as_deref(), &identity);
@@ -71,11 +75,18 @@ impl Admission {
             profile: account.to_string(),
         };
         let parts = [&owner.tenant, &owner.issuer, &owner.subject, &owner.profile];
-        let owner_key = self.core.keyring.owner("run-owner", &parts.map(|part| part.as_bytes()));
+        let owner_key = self
+            .core
+            .keyring
+            .owner("run-owner", &parts.map(|part| part.as_bytes()));
         Ok(Caller {
             row_id: bound.row_id,
             account,
-            account_type: if developer { AccountType::Developer } else { AccountType::User },
+            account_type: if developer {
+                AccountType::Developer
+            } else {
+                AccountType::User
+            },
             lane: self.core.lane(&owner_key).await?,
             owner,
             owner_key,
@@ -95,7 +106,15 @@ impl Admission {
                  on p.account_id = b.account_id and p.provider = b.provider and p.subject_mac = $2
               where b.tuple_mac = $1",
         )
-        .bind(&super::accounts::tuple_mac(keyring, &identity.issuer, &identity.tenant, &identity.provider, &identity.subject)[..])
+        .bind(
+            &super::accounts::tuple_mac(
+                keyring,
+                &identity.issuer,
+                &identity.tenant,
+                &identity.provider,
+                &identity.subject,
+            )[..],
+        )
         .bind(&super::accounts::subject_mac(keyring, &identity.provider, &identity.subject)[..])
         .fetch_optional(&self.core.pool)
         .await?;
@@ -109,13 +128,25 @@ impl Admission {
         }))
     }
 
-    fn counts_as_developer(&self, account: AccountId, email: Option<&str>, identity: &Identity) -> bool {
+    fn counts_as_developer(
+        &self,
+        account: AccountId,
+        email: Option<&str>,
+        identity: &Identity,
+    ) -> bool {
         match &self.developers {
             DeveloperRule::Stored => true,
             DeveloperRule::Listed(listed) => {
-                let names = [Some(account.to_string()), email.map(str::to_owned), Some(identity.subject.clone())];
+                let names = [
+                    Some(account.to_string()),
+                    email.map(str::to_owned),
+                    Some(identity.subject.clone()),
+                ];
                 identity.scopes.contains(SCOPE_DEVELOPER)
-                    && names.iter().flatten().any(|name| listed.contains(&name.to_lowercase()))
+                    && names
+                        .iter()
+                        .flatten()
+                        .any(|name| listed.contains(&name.to_lowercase()))
             }
         }
     }

@@ -28,7 +28,11 @@ const CHECK_EVERY: Duration = Duration::from_secs(5);
 /// Events sent in one piece.
 const BATCH: usize = 100;
 
-pub async fn events(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn events(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -38,7 +42,15 @@ pub async fn events(readiness: Data<Readiness>, request: HttpRequest, payload: P
         let query = events_query(&admitted.query)?;
         let run = segment(&request, "run_id");
         if accepts(&request, "text/event-stream") {
-            return stream(&door, readiness.get_ref(), &request, admitted.caller, &run, query).await;
+            return stream(
+                &door,
+                readiness.get_ref(),
+                &request,
+                admitted.caller,
+                &run,
+                query,
+            )
+            .await;
         }
         respond::value(&door.runs.events(&admitted.caller, &run, query).await?)
     })
@@ -51,7 +63,11 @@ fn events_query(query: &Query) -> Result<EventsQuery, Problem> {
     let limit = read.integer("limit", 1, 200, 100);
     let wait_ms = read.integer("wait_ms", 0, MAX_WAIT_MS, 0);
     read.finish()?;
-    Ok(EventsQuery { after_seq, limit: usize::try_from(limit).unwrap_or(100), wait_ms })
+    Ok(EventsQuery {
+        after_seq,
+        limit: usize::try_from(limit).unwrap_or(100),
+        wait_ms,
+    })
 }
 
 /// An open event stream: where it stands and whom it serves.
@@ -113,7 +129,11 @@ impl Following {
             if self.readiness.is_draining() {
                 return Some(self.close("server_stopping"));
             }
-            let page = match door.runs.page(&self.caller, self.run, self.after, BATCH).await {
+            let page = match door
+                .runs
+                .page(&self.caller, self.run, self.after, BATCH)
+                .await
+            {
                 Ok(page) => page,
                 Err(problem) => return Some(self.close(problem.code.row().code)),
             };
@@ -138,21 +158,34 @@ impl Following {
 
     fn close(&mut self, code: &str) -> Bytes {
         self.ended = true;
-        Bytes::from(format!("event: closed\ndata: {}\n\n", json!({"error": code})))
+        Bytes::from(format!(
+            "event: closed\ndata: {}\n\n",
+            json!({"error": code})
+        ))
     }
 }
 
 fn framed(event: &EventView) -> String {
     let mut value = serde_json::to_value(event).unwrap_or(Value::Null);
     redaction::redact(&mut value);
-    format!("id: {}\nevent: {}\ndata: {value}\n\n", event.seq, event.event_type)
+    format!(
+        "id: {}\nevent: {}\ndata: {value}\n\n",
+        event.seq, event.event_type
+    )
 }
 
 fn ends_the_run(event: &EventView) -> bool {
-    matches!(event.event_type, "run_completed" | "run_failed" | "budget_exhausted" | "run_cancelled")
+    matches!(
+        event.event_type,
+        "run_completed" | "run_failed" | "budget_exhausted" | "run_cancelled"
+    )
 }
 
-pub async fn log(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn log(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -176,7 +209,11 @@ pub async fn log(readiness: Data<Readiness>, request: HttpRequest, payload: Payl
 }
 
 /// An error cuts the download short: a reader sees a broken transfer, never a shorter proof.
-async fn next_piece(door: &AgentDoor, log: &mut RunLog, first: Option<Vec<u8>>) -> Option<Result<Bytes, std::io::Error>> {
+async fn next_piece(
+    door: &AgentDoor,
+    log: &mut RunLog,
+    first: Option<Vec<u8>>,
+) -> Option<Result<Bytes, std::io::Error>> {
     if let Some(first) = first {
         return Some(Ok(Bytes::from(first)));
     }

@@ -15,7 +15,11 @@ use crate::http::pipeline::{self, Admitted, header_text};
 use crate::http::query::{Query, percent_decoded};
 use crate::http::respond;
 
-pub async fn start(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn start(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -30,7 +34,11 @@ pub async fn start(readiness: Data<Readiness>, request: HttpRequest, payload: Pa
     .await
 }
 
-pub async fn continue_run(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn continue_run(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -41,12 +49,21 @@ pub async fn continue_run(readiness: Data<Readiness>, request: HttpRequest, payl
         no_parameters(&admitted.query)?;
         let key = key_of(&request)?;
         let run = segment(&request, "run_id");
-        respond::keyed(&door.runs.continue_run(&admitted.caller, &key, &run, &body).await?)
+        respond::keyed(
+            &door
+                .runs
+                .continue_run(&admitted.caller, &key, &run, &body)
+                .await?,
+        )
     })
     .await
 }
 
-pub async fn cancel(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn cancel(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -57,24 +74,42 @@ pub async fn cancel(readiness: Data<Readiness>, request: HttpRequest, payload: P
         no_parameters(&admitted.query)?;
         let key = key_of(&request)?;
         let run = segment(&request, "run_id");
-        respond::keyed(&door.runs.cancel(&admitted.caller, &key, &run, &body).await?)
+        respond::keyed(
+            &door
+                .runs
+                .cancel(&admitted.caller, &key, &run, &body)
+                .await?,
+        )
     })
     .await
 }
 
-pub async fn inspect(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn inspect(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
     };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
-        respond::run(&door.runs.inspect(&admitted.caller, &segment(&request, "run_id")).await?)
+        respond::run(
+            &door
+                .runs
+                .inspect(&admitted.caller, &segment(&request, "run_id"))
+                .await?,
+        )
     })
     .await
 }
 
-pub async fn list(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn list(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -87,7 +122,11 @@ pub async fn list(readiness: Data<Readiness>, request: HttpRequest, payload: Pay
     .await
 }
 
-pub async fn evidence(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn evidence(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -100,7 +139,11 @@ pub async fn evidence(readiness: Data<Readiness>, request: HttpRequest, payload:
     .await
 }
 
-pub async fn evidence_item(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
+pub async fn evidence_item(
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let door = match open(&readiness) {
         Ok(door) => door,
         Err(response) => return response,
@@ -108,7 +151,12 @@ pub async fn evidence_item(readiness: Data<Readiness>, request: HttpRequest, pay
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         let (run, item) = (segment(&request, "run_id"), segment(&request, "ref"));
-        respond::value(&door.runs.evidence_item(&admitted.caller, &run, &item).await?)
+        respond::value(
+            &door
+                .runs
+                .evidence_item(&admitted.caller, &run, &item)
+                .await?,
+        )
     })
     .await
 }
@@ -139,9 +187,16 @@ fn list_query(query: &Query) -> Result<RunsQuery, Problem> {
         Lifecycle::Failed,
         Lifecycle::Cancelled,
     ];
-    if status.as_ref().is_some_and(|status| known.iter().all(|one| one.as_str() != status)) {
+    if status
+        .as_ref()
+        .is_some_and(|status| known.iter().all(|one| one.as_str() != status))
+    {
         read.refuse("status", "expected a lifecycle status");
     }
     read.finish()?;
-    Ok(RunsQuery { status, cursor, limit: usize::try_from(limit).unwrap_or(20) })
+    Ok(RunsQuery {
+        status,
+        cursor,
+        limit: usize::try_from(limit).unwrap_or(20),
+    })
 }
