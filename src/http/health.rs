@@ -17,8 +17,7 @@ pub async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
         None => (false, json!({"status": "migrating"})),
         Some(_) if readiness.is_draining() => (false, json!({"status": "draining"})),
         Some(door) => {
-            let core = door.runs.core();
-            let database = sqlx::query("select 1").execute(&core.pool).await.is_ok();
+            let database = door.runs.core().answers().await;
             let word = |good| if good { "ok" } else { "unavailable" };
             let checks = json!({"database": word(database), "migrations": "ok", "keys": "ok"});
             (

@@ -156,6 +156,11 @@ impl Core {
         self.runtime.spawn(work)
     }
 
+    /// Whether the database answers now.
+    pub async fn answers(&self) -> bool {
+        sqlx::query("select 1").execute(&self.pool).await.is_ok()
+    }
+
     /// Closes every connection, after the last flush of what was queued.
     pub async fn close(&self) {
         for pool in self.pools.iter().chain([&self.pool]) {

@@ -13,11 +13,12 @@ use helix_aggregates::access::agent_account::error::AgentAccountError;
 use helix_aggregates::ids::{AccountId, binding_ref};
 use helix_aggregates::text::Text;
 use helix_aggregates::time::Timestamp;
+use helix_projections::agent::ERASED;
 use serde::{Deserialize, Serialize};
-use sqlx::Row;
 use uuid::Uuid;
 
-use crate::store::append::Priority;
+use crate::store::accounts::{self, ListedAccount};
+use crate::store::append::{Append, Priority};
 use crate::store::keyring::Keyring;
 use crate::store::ledger::{BindingRow, LedgerChange};
 use crate::store::log::{ExecuteError, Log, Meta, Stream};
@@ -181,7 +182,7 @@ impl Accounts {
                 &AccountCommand::Create(new),
                 stamp,
                 &Meta::new(),
-                |append| crate::store::append::Append {
+                |append| Append {
                     ledger: ledger.clone(),
                     ..append
                 },
@@ -249,11 +250,9 @@ impl Accounts {
             at_ms: stamp.at.millis(),
         });
         self.bindings
-            .execute_with(&stream, &command, stamp, &Meta::new(), |append| {
-                crate::store::append::Append {
-                    ledger: vec![change.clone()],
-                    ..append
-                }
+            .execute_with(&stream, &command, stamp, &Meta::new(), |append| Append {
+                ledger: vec![change.clone()],
+                ..append
             })
             .await?;
         Ok(reference)
@@ -294,7 +293,7 @@ impl Accounts {
                 &AccountCommand::LinkProvider(subject),
                 stamp,
                 &Meta::new(),
-                |append| crate::store::append::Append {
+                |append| Append {
                     ledger: vec![change.clone()],
                     ..append
                 },
@@ -309,23 +308,19 @@ impl Accounts {
 
     /// Revokes a binding. Every credential of its tuple is refused from the commit on.
     pub async fn unlink(&self, reference: &str) -> Result<(), AccountsError> {
-        let row = sqlx::query("select tuple_mac, stream_id, row_id, key_id from access.agent_binding where binding_ref = $1")
-            .bind(reference)
-            .fetch_optional(&self.core.pool)
-            .await
-            .map_err(StoreError::from)?
-            .ok_or(AccountsError::NoBinding)?;
-        let mac: Vec<u8> = row.try_get("tuple_mac").map_err(StoreError::from)?;
-        let key_id: Uuid = row.try_get("key_id").map_err(StoreError::from)?;
-        let row_id: Uuid = row.try_get("row_id").map_err(StoreError::from)?;
-        let owner = self.core.keyring.owner("agent-binding-owner", &[&mac]);
+        let found = accounts::binding(&self.core.pool, reference).await?;
+        let found = found.ok_or(AccountsError::NoBinding)?;
+        let owner = self
+            .core
+            .keyring
+            .owner("agent-binding-owner", &[&found.tuple_mac]);
         let lane = self.core.lane(&owner).await?;
         let key = self
             .core
-            .key(Some(key_id))
+            .key(Some(found.key_id))
             .await?
             .ok_or(AccountsError::NoBinding)?;
-        let id = row.try_get("stream_id").map_err(StoreError::from)?;
+        let id = found.stream;
         let stream = Stream {
             id,
             lane,
@@ -335,7 +330,7 @@ impl Accounts {
         let stamp = self.core.clock.stamp();
         let reason = field("reason", "unlinked by the operator")?;
         let change = LedgerChange::Revoke {
-            row_id,
+            row_id: found.row_id,
             reason: "unlinked_by_operator",
             at_ms: stamp.at.millis(),
         };
@@ -345,7 +340,7 @@ impl Accounts {
                 &AgentAccountCommand::Revoke { reason },
                 stamp,
                 &Meta::new(),
-                |append| crate::store::append::Append {
+                |append| Append {
                     ledger: vec![change.clone()],
                     priority: Priority::Withdrawal,
                     ..append
@@ -356,73 +351,45 @@ impl Accounts {
     }
 
     async fn key_of(&self, account: AccountId) -> Result<Arc<DataKey>, AccountsError> {
-        let key_id: Option<Uuid> = sqlx::query_scalar(
-            "select key_id from access.account where account_id = $1 and deleted_at_ms is null",
-        )
-        .bind(account.uuid())
-        .fetch_optional(&self.core.pool)
-        .await
-        .map_err(StoreError::from)?;
+        let key_id = accounts::key_id(&self.core.pool, account.uuid()).await?;
         self.core.key(key_id).await?.ok_or(AccountsError::NoAccount)
     }
 
     /// The accounts of this server, oldest first, at most 1,000.
     pub async fn list(&self) -> Result<Vec<AccountLine>, AccountsError> {
-        let rows = sqlx::query(
-            "select a.account_id, a.account_type, a.key_id, a.body, a.created_at_ms,
-                    coalesce(array_agg(b.binding_ref order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as refs,
-                    coalesce(array_agg(b.provider order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as providers,
-                    coalesce(array_agg(l.revoked_at_ms is null order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as active
-               from access.account a
-               left join access.agent_binding b on b.account_id = a.account_id
-               left join access.ledger l on l.row_id = b.row_id
-              where a.deleted_at_ms is null
-              group by a.account_id order by a.created_at_ms, a.account_id limit 1000",
-        )
-        .fetch_all(&self.core.pool)
-        .await
-        .map_err(StoreError::from)?;
-        let mut lines = Vec::with_capacity(rows.len());
-        for row in rows {
-            lines.push(self.line(&row).await?);
+        let mut lines = Vec::new();
+        for listed in accounts::list(&self.core.pool, 1_000).await? {
+            lines.push(self.line(listed).await?);
         }
         Ok(lines)
     }
 
-    async fn line(&self, row: &sqlx::postgres::PgRow) -> Result<AccountLine, AccountsError> {
-        let account: Uuid = row.try_get("account_id").map_err(StoreError::from)?;
-        let key_id: Uuid = row.try_get("key_id").map_err(StoreError::from)?;
-        let sealed: Vec<u8> = row.try_get("body").map_err(StoreError::from)?;
-        let stored: String = row.try_get("account_type").map_err(StoreError::from)?;
-        let created_ms: i64 = row.try_get("created_at_ms").map_err(StoreError::from)?;
-        let refs: Vec<String> = row.try_get("refs").map_err(StoreError::from)?;
-        let providers: Vec<String> = row.try_get("providers").map_err(StoreError::from)?;
-        let active: Vec<bool> = row.try_get("active").map_err(StoreError::from)?;
-        let key = self.core.key(Some(key_id)).await?;
-        let body = key.and_then(|key| open_body(&key, account, &sealed));
+    async fn line(&self, listed: ListedAccount) -> Result<AccountLine, AccountsError> {
+        let key = self.core.key(Some(listed.key_id)).await?;
+        let body = key.and_then(|key| open_body(&key, listed.account, &listed.body));
         let (email, name) = body.map_or_else(
-            || ("[erased]".to_owned(), "[erased]".to_owned()),
+            || (ERASED.to_owned(), ERASED.to_owned()),
             |body| (body.email, body.name),
         );
-        let account_id = AccountId::new(account);
-        let bindings =
-            refs.into_iter()
-                .zip(providers)
-                .zip(active)
-                .map(|((binding_ref, provider), active)| BindingLine {
-                    binding_ref,
-                    provider,
-                    status: if active { "active" } else { "revoked" },
-                });
+        let account_id = AccountId::new(listed.account);
+        let bindings = listed.bindings.into_iter().map(|binding| BindingLine {
+            binding_ref: binding.binding_ref,
+            provider: binding.provider,
+            status: if binding.revoked_at_ms.is_none() {
+                "active"
+            } else {
+                "revoked"
+            },
+        });
         Ok(AccountLine {
             account: AccountView {
                 account_id,
                 profile_id: account_id.to_string(),
                 email,
-                account_type: account_type(&stored),
+                account_type: account_type(&listed.account_type),
             },
             name,
-            created_at: Timestamp::from_millis(created_ms),
+            created_at: Timestamp::from_millis(listed.created_at_ms),
             bindings: bindings.collect(),
         })
     }

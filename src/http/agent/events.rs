@@ -10,13 +10,12 @@ use helix_aggregates::ids::RunId;
 use helix_projections::agent::run::event::EventView;
 use serde_json::{Value, json};
 
-use super::open;
 use super::runs::{no_parameters, segment};
 use crate::app::agent::reads::{EventsQuery, MAX_WAIT_MS, RunLog};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::Problem;
 use crate::app::redaction;
-use crate::http::door::{AgentDoor, Readiness};
+use crate::http::door::{AgentDoor, Door, Readiness};
 use crate::http::pipeline::{self, Admitted, accepts, header_text};
 use crate::http::query::Query;
 use crate::http::respond;
@@ -29,14 +28,11 @@ const CHECK_EVERY: Duration = Duration::from_secs(5);
 const BATCH: usize = 100;
 
 pub async fn events(
+    Door(door): Door,
     readiness: Data<Readiness>,
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_READ)?;
         let query = events_query(&admitted.query)?;
@@ -181,15 +177,7 @@ fn ends_the_run(event: &EventView) -> bool {
     )
 }
 
-pub async fn log(
-    readiness: Data<Readiness>,
-    request: HttpRequest,
-    payload: Payload,
-) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");

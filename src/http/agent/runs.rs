@@ -1,29 +1,20 @@
 //! Routes of runs: parse, call, render.
 
-use actix_web::web::{Data, Payload};
+use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use helix_aggregates::agent::run::status::Lifecycle;
 
-use super::open;
 use crate::app::agent::reads::RunsQuery;
 use crate::app::agent::request::{CancelRequest, ContinueRequest, StartRequest};
 use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::Problem;
-use crate::http::door::Readiness;
+use crate::http::door::Door;
 use crate::http::pipeline::{self, Admitted, header_text};
 use crate::http::query::{Query, percent_decoded};
 use crate::http::respond;
 
-pub async fn start(
-    readiness: Data<Readiness>,
-    request: HttpRequest,
-    payload: Payload,
-) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn start(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_WRITE)?;
         let body = StartRequest::parse(&admitted.body)?;
@@ -35,14 +26,10 @@ pub async fn start(
 }
 
 pub async fn continue_run(
-    readiness: Data<Readiness>,
+    Door(door): Door,
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_WRITE)?;
         let body = ContinueRequest::parse(&admitted.body)?;
@@ -59,15 +46,7 @@ pub async fn continue_run(
     .await
 }
 
-pub async fn cancel(
-    readiness: Data<Readiness>,
-    request: HttpRequest,
-    payload: Payload,
-) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn cancel(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_WRITE)?;
         let body = CancelRequest::parse(&admitted.body)?;
@@ -84,15 +63,7 @@ pub async fn cancel(
     .await
 }
 
-pub async fn inspect(
-    readiness: Data<Readiness>,
-    request: HttpRequest,
-    payload: Payload,
-) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn inspect(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         respond::run(
@@ -105,15 +76,7 @@ pub async fn inspect(
     .await
 }
 
-pub async fn list(
-    readiness: Data<Readiness>,
-    request: HttpRequest,
-    payload: Payload,
-) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn list(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_READ)?;
         let query = list_query(&admitted.query)?;
@@ -122,15 +85,7 @@ pub async fn list(
     .await
 }
 
-pub async fn evidence(
-    readiness: Data<Readiness>,
-    request: HttpRequest,
-    payload: Payload,
-) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn evidence(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
@@ -140,14 +95,10 @@ pub async fn evidence(
 }
 
 pub async fn evidence_item(
-    readiness: Data<Readiness>,
+    Door(door): Door,
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         let (run, item) = (segment(&request, "run_id"), segment(&request, "ref"));
