@@ -176,13 +176,11 @@ impl From<StoreError> for Problem {
             }
         };
         let problem = Self::new(code);
-        match &error {
+        if let StoreError::Unavailable(source) = &error {
             // The source may quote values; its code says enough.
-            StoreError::Unavailable(source) => {
-                problem.because(format!("{error}: {}", Redacted(source)))
-            }
-            _ => problem.because(error),
+            return problem.because(format!("{error}: {}", Redacted(source)));
         }
+        problem.because(error)
     }
 }
 

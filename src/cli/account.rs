@@ -101,7 +101,7 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
             let made = accounts
                 .create(&create.email, &create.name, account_type)
                 .await
-                .map_err(refused)?;
+                .map_err(|error| refused(&error))?;
             context.output.answer(&made, |output| {
                 output.pairs(&[
                     ("Account", made.account_id.to_string()),
@@ -121,14 +121,20 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
                 provider: link.provider,
                 subject: link.subject,
             };
-            let reference = accounts.link(account, &tuple).await.map_err(refused)?;
+            let reference = accounts
+                .link(account, &tuple)
+                .await
+                .map_err(|error| refused(&error))?;
             let made = json!({ "binding_ref": reference });
             context.output.answer(&made, |output| {
                 output.pairs(&[("Binding", reference.clone())])
             })?;
         }
         Verb::Unlink { binding } => {
-            accounts.unlink(&binding).await.map_err(refused)?;
+            accounts
+                .unlink(&binding)
+                .await
+                .map_err(|error| refused(&error))?;
             let done = json!({ "binding_ref": binding, "status": "revoked" });
             context
                 .output
@@ -139,7 +145,7 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
 }
 
 async fn list(accounts: &Accounts, context: &Context) -> Result<(), Failure> {
-    for line in accounts.list().await.map_err(refused)? {
+    for line in accounts.list().await.map_err(|error| refused(&error))? {
         context.output.answer(&line, |output| {
             let bindings: Vec<String> = line
                 .bindings
@@ -192,7 +198,7 @@ fn check_passphrase(create: &CreateArgs) -> Result<(), Failure> {
     .fix("pipe a longer passphrase into standard input"))
 }
 
-fn refused(error: AccountsError) -> Failure {
+fn refused(error: &AccountsError) -> Failure {
     let message = error.to_string();
     match error {
         AccountsError::Account(_) | AccountsError::Binding(_) | AccountsError::EmailTaken => {

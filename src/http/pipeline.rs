@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_web::http::Method;
+use actix_web::http::header::HeaderValue;
 use actix_web::web::{Bytes, BytesMut, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::StreamExt;
@@ -297,10 +298,7 @@ async fn authenticate(door: &AgentDoor, request: &HttpRequest) -> Result<Verifie
 }
 
 fn values<'r>(request: &'r HttpRequest, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
-    request
-        .headers()
-        .get_all(name)
-        .map(|value| value.as_bytes())
+    request.headers().get_all(name).map(HeaderValue::as_bytes)
 }
 
 pub fn header_text<'r>(request: &'r HttpRequest, name: &str) -> Option<&'r str> {

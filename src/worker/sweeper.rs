@@ -108,8 +108,10 @@ impl Sweeper {
                 Ok(true)
             }
             // Not yet, or somebody else was faster: both are fine.
-            Err(ExecuteError::Refused(RunError::NothingToRecover | RunError::NotResumable))
-            | Err(ExecuteError::Store(StoreError::HeadMoved)) => Ok(false),
+            Err(
+                ExecuteError::Refused(RunError::NothingToRecover | RunError::NotResumable)
+                | ExecuteError::Store(StoreError::HeadMoved),
+            ) => Ok(false),
             Err(ExecuteError::Refused(refusal)) => Err(StoreError::Damaged(refusal.to_string())),
             Err(ExecuteError::Store(error)) => Err(error),
         }

@@ -107,14 +107,14 @@ struct AccountBody {
 #[derive(Debug)]
 pub struct Accounts {
     core: Arc<Core>,
-    accounts: Log<Account>,
+    log: Log<Account>,
     bindings: Log<AgentAccount>,
 }
 
 impl Accounts {
     pub fn new(core: Arc<Core>) -> Self {
         Self {
-            accounts: Log::new(Arc::clone(&core)),
+            log: Log::new(Arc::clone(&core)),
             bindings: Log::new(Arc::clone(&core)),
             core,
         }
@@ -176,7 +176,7 @@ impl Accounts {
             owner,
             key,
         };
-        self.accounts
+        self.log
             .execute_with(
                 &stream,
                 &AccountCommand::Create(new),
@@ -287,7 +287,7 @@ impl Accounts {
             at_ms: stamp.at.millis(),
         };
         let linked = self
-            .accounts
+            .log
             .execute_with(
                 &stream,
                 &AccountCommand::LinkProvider(subject),
@@ -410,7 +410,7 @@ fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
         {
             AccountsError::EmailTaken
         }
-        other => other.into(),
+        refused @ (ExecuteError::Refused(_) | ExecuteError::Store(_)) => refused.into(),
     }
 }
 

@@ -5,7 +5,7 @@ use helix_projections::agent::evidence::view::EvidenceItemView;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::runs::Runs;
+use super::runs::{Runs, named};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::{Code, Problem};
 use crate::store::log::Stream;
@@ -32,7 +32,7 @@ impl Runs {
         item_ref: &str,
     ) -> Result<EvidenceItemView, Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let found = self.find(caller, run).await?;
         let stream = Stream {
             id: evidence_stream(run, found.stream.lane),

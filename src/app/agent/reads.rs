@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::keyed::Reply;
-use super::runs::Runs;
+use super::runs::{Runs, named, reader};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::{Code, Problem};
 use crate::store::StoreError;
@@ -60,7 +60,7 @@ impl Runs {
     /// The run as it is now.
     pub async fn inspect(&self, caller: &Caller, run_id: &str) -> Result<Reply, Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let found = self.find(caller, run).await?;
         let body = open_row(Some(&found.stream.key), found.stream.id, &found.head)?;
         let body = body.ok_or_else(|| Problem::new(Code::Internal).because("a run has no view"))?;
@@ -83,7 +83,7 @@ impl Runs {
         query: EventsQuery,
     ) -> Result<EventsPage, Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let mut watch = self.core.hub.watch(run.uuid());
         let deadline =
             tokio::time::Instant::now() + Duration::from_millis(query.wait_ms.min(MAX_WAIT_MS));
@@ -129,7 +129,7 @@ impl Runs {
         after: u64,
         limit: i64,
     ) -> Result<Vec<StoredEvent>, Problem> {
-        let reader = self.reader(caller);
+        let reader = reader(caller);
         let seen = guarded::page(
             &self.core.pool,
             &reader,
@@ -146,7 +146,7 @@ impl Runs {
     /// The id in a path, for doors that follow a run.
     pub fn named(&self, caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
         caller.require(SCOPE_READ)?;
-        self.name(caller, run_id)
+        named(caller, run_id)
     }
 
     /// Whether nothing more can happen to a run.
@@ -172,8 +172,7 @@ impl Runs {
             before,
             limit: i64::try_from(query.limit + 1).unwrap_or(101),
         };
-        let mut rows =
-            guarded::list(&self.core.pool, &self.reader(caller), caller.lane, &asked).await?;
+        let mut rows = guarded::list(&self.core.pool, &reader(caller), caller.lane, &asked).await?;
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         let next_cursor = rows
@@ -234,7 +233,7 @@ impl Runs {
         run_id: &str,
     ) -> Result<(Vec<u8>, RunLog), Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let found = self.find(caller, run).await?;
         let (until, head) = (found.head.version, found.head.head);
         // A clock that was set back must not make a log look older than its last event.
@@ -257,7 +256,7 @@ impl Runs {
             after: 0,
             prev: Hash::ZERO,
         };
-        Ok((first.to_line().map_err(unwritable)?, log))
+        Ok((first.to_line().map_err(|error| unwritable(&error))?, log))
     }
 
     /// The next lines of a log, `None` at its end.
@@ -282,14 +281,14 @@ impl Runs {
                 prev: log.prev,
                 hash: event.hash,
             };
-            lines.extend(entry.to_line().map_err(unwritable)?);
+            lines.extend(entry.to_line().map_err(|error| unwritable(&error))?);
             (log.after, log.prev) = (event.seq, event.hash);
         }
         Ok((!events.is_empty()).then_some(lines))
     }
 }
 
-fn unwritable(error: serde_json::Error) -> Problem {
+fn unwritable(error: &serde_json::Error) -> Problem {
     StoreError::Damaged(format!(
         "a log line cannot be written ({:?})",
         error.classify()

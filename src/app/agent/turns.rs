@@ -12,6 +12,7 @@ use helix_aggregates::agent::run::command::{
 };
 use helix_aggregates::agent::run::error::RunError;
 use helix_aggregates::agent::run::event::RunEvent;
+use helix_aggregates::agent::run::status::Lifecycle;
 use helix_aggregates::agent::run::turn::TurnFailure;
 use helix_aggregates::ids::{OperationId, RunId};
 use serde_json::json;
@@ -19,7 +20,7 @@ use serde_json::json;
 use super::evidence::evidence_stream;
 use super::keyed::{Keyed, Reply};
 use super::request::ContinueRequest;
-use super::runs::{ATTEMPTS, Found, Runs, view};
+use super::runs::{ATTEMPTS, Found, Runs, named, view};
 use crate::app::caller::{Caller, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::{Code, Problem};
@@ -58,7 +59,7 @@ impl Runs {
         request: &ContinueRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let operation = format!("continue:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
         for _ in 0..ATTEMPTS {
@@ -152,20 +153,16 @@ impl Runs {
             self.settings
                 .policy
                 .admit(&body.database_scope, &caller.scopes, caller.account_type);
-        admitted.or_else(|problem| {
+        admitted.map_err(|problem| {
             if body.version != request.expected_version {
-                return Err(self.refused(RunError::VersionConflict {
+                return self.refused(RunError::VersionConflict {
                     current: body.version,
-                }));
+                });
             }
-            if loaded
-                .state
-                .lifecycle()
-                .is_some_and(|lifecycle| lifecycle.is_terminal())
-            {
-                return Err(self.refused(RunError::NotResumable));
+            if loaded.state.lifecycle().is_some_and(Lifecycle::is_terminal) {
+                return self.refused(RunError::NotResumable);
             }
-            Err(problem)
+            problem
         })
     }
 
