@@ -12,6 +12,7 @@ pub mod database;
 pub mod event_store;
 pub mod flush;
 pub mod guarded;
+pub mod inline;
 pub mod keyfile;
 pub mod keyring;
 pub mod lease;
