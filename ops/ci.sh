@@ -97,13 +97,13 @@ step_edges() {
 }
 
 step_deny() {
-  cargo deny --locked check --config ops/deny.toml --hide-inclusion-graph bans licenses sources
+  cargo deny --locked --config ops/deny.toml check --hide-inclusion-graph bans licenses sources
   # The advisory database is a git repository, which a machine behind a registry mirror cannot reach. It
   # is used when it is here already (`cargo deny fetch db`), or when asked for; never passed over in silence.
   if [[ ${HELIX_CI_ADVISORIES:-} == fetch ]]; then
-    cargo deny --locked check --config ops/deny.toml advisories
+    cargo deny --locked --config ops/deny.toml check advisories
   elif compgen -G "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs/*" >/dev/null; then
-    cargo deny --locked check --config ops/deny.toml --disable-fetch advisories
+    cargo deny --locked --offline --config ops/deny.toml check advisories
   else
     note 'NOT CHECKED: advisories. No copy of the advisory database here; HELIX_CI_ADVISORIES=fetch fetches it'
   fi
