@@ -97,7 +97,7 @@ step_edges() {
 }
 
 step_deny() {
-  cargo deny --locked --config ops/deny.toml check --hide-inclusion-graph bans licenses sources
+  cargo deny --log-level error --locked --config ops/deny.toml check bans licenses sources
   # The advisory database is a git repository, which a machine behind a registry mirror cannot reach. It
   # is used when it is here already (`cargo deny fetch db`), or when asked for; never passed over in silence.
   if [[ ${HELIX_CI_ADVISORIES:-} == fetch ]]; then
