@@ -4,6 +4,7 @@
 //! the bytes that are stored; a version check is a chain check; nothing personal is written in
 //! clear. Nothing outside this module knows the tables of schema `es`.
 
+pub mod accounts;
 pub mod append;
 pub mod appender;
 pub mod clock;
@@ -11,6 +12,7 @@ pub mod database;
 pub mod event_store;
 pub mod flush;
 pub mod guarded;
+pub mod inline;
 pub mod keyfile;
 pub mod keyring;
 pub mod lease;

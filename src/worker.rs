@@ -1,4 +1,5 @@
 //! What runs beside the requests.
 
 pub mod executor;
+pub mod projector;
 pub mod sweeper;

@@ -27,6 +27,8 @@ pub struct Hub {
 struct Shared {
     watched: DashMap<Uuid, watch::Sender<u64>>,
     committed: Notify,
+    /// Counts commits heard of, from whatever process.
+    commits: watch::Sender<u64>,
 }
 
 /// A waiter's place; dropping the last one of a stream forgets the stream.
@@ -81,6 +83,16 @@ impl Hub {
     pub fn publish(&self, stream: Uuid, version: u64) {
         self.raise(stream, version);
         self.shared.committed.notify_one();
+        self.heard();
+    }
+
+    /// Changes whenever something was committed, here or in a process that was heard.
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.shared.commits.subscribe()
+    }
+
+    fn heard(&self) {
+        self.shared.commits.send_modify(|count| *count += 1);
     }
 
     fn raise(&self, stream: Uuid, version: u64) {
@@ -118,8 +130,10 @@ impl Hub {
             }
             match &mut listener {
                 Some(open) => {
-                    if let Ok(Err(_)) = tokio::time::timeout(LOOK_EVERY, open.try_recv()).await {
-                        listener = None;
+                    match tokio::time::timeout(LOOK_EVERY, open.try_recv()).await {
+                        Ok(Ok(_)) => self.heard(),
+                        Ok(Err(_)) => listener = None,
+                        Err(_) => {}
                     }
                 }
                 None => tokio::time::sleep(LOOK_EVERY).await,
