@@ -109,7 +109,7 @@ impl LaneTask {
             self.lanes
                 .metrics
                 .flush_commands
-                .observe(batch.len() as f64);
+                .observe(count(batch.len()));
             self.answered = batch.len();
             self.flush(batch).await;
         }
@@ -150,7 +150,7 @@ impl LaneTask {
         self.lanes
             .metrics
             .append_queue
-            .set(self.from_ordinary.len() as f64);
+            .set(i64::try_from(self.from_ordinary.len()).unwrap_or(i64::MAX));
     }
 
     /// Gives the callers just answered a moment to return: without it two half-sized groups take
@@ -222,7 +222,7 @@ impl LaneTask {
                     kind: FailureKind::Away,
                     error,
                     ..
-                }) => self.turn_away(part, &error),
+                }) => Self::turn_away(part, &error),
                 Err(_) => {
                     self.lanes.metrics.flush_splits.inc();
                     let second = part.split_off(part.len() / 2);
@@ -250,14 +250,13 @@ impl LaneTask {
             let Err(error) = outcome else { return Ok(()) };
             let kind = FailureKind::of(&error);
             let again = match kind {
-                FailureKind::Refused => false,
+                FailureKind::Refused | FailureKind::Full => false,
                 FailureKind::Contended => true,
                 FailureKind::Away => {
                     // The server may have committed before the line broke.
                     lost_commit = true;
                     true
                 }
-                FailureKind::Full => false,
             };
             if !again || started.elapsed() > RETRY_FOR {
                 return Err(Failure {
@@ -277,7 +276,7 @@ impl LaneTask {
         }
     }
 
-    fn turn_away(&self, part: Vec<Job>, error: &sqlx::Error) {
+    fn turn_away(part: Vec<Job>, error: &sqlx::Error) {
         tracing::error!(commands = part.len(), error = %Redacted(error), "the database stayed away; appends were turned away");
         for job in part {
             let _unheard = job.answer.send(Err(StoreError::TimedOut));
@@ -402,21 +401,26 @@ impl FailureKind {
     }
 }
 
+/// A small count as an observation.
+fn count(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
 /// A database error without the values it may quote.
 #[derive(Debug)]
 pub struct Redacted<'a>(pub &'a sqlx::Error);
 
 impl std::fmt::Display for Redacted<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0.as_database_error() {
-            Some(database) => {
-                write!(f, "database error {}", database.code().unwrap_or_default())
-            }
-            None => match self.0 {
-                sqlx::Error::Io(error) => write!(f, "connection error: {}", error.kind()),
-                sqlx::Error::PoolTimedOut => f.write_str("no connection became free in time"),
-                _ => f.write_str("the connection failed"),
-            },
+        if let Some(database) = self.0.as_database_error() {
+            return write!(f, "database error {}", database.code().unwrap_or_default());
         }
+        if let sqlx::Error::Io(error) = self.0 {
+            return write!(f, "connection error: {}", error.kind());
+        }
+        if matches!(self.0, sqlx::Error::PoolTimedOut) {
+            return f.write_str("no connection became free in time");
+        }
+        f.write_str("the connection failed")
     }
 }

@@ -78,14 +78,13 @@ impl Keyring {
         found: Option<KeyFile>,
         fresh_id: Uuid,
     ) -> Result<KeyFile, KeyringError> {
-        let file = match found {
-            Some(file) => file,
-            None => {
-                let file = KeyFile::fresh(fresh_id)
-                    .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
-                file.store(path)?;
-                file
-            }
+        let file = if let Some(file) = found {
+            file
+        } else {
+            let file = KeyFile::fresh(fresh_id)
+                .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
+            file.store(path)?;
+            file
         };
         name_keks(pool, &file).await?;
         sqlx::query("insert into es.key_file (file_id) values ($1) on conflict do nothing")
@@ -135,13 +134,13 @@ impl Keyring {
         getrandom::fill(&mut *plain)
             .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
         let bucket = i16::from(owner.as_bytes()[1]) % BUCKETS;
-        let (kek_id, wrapped) = self.wrap(key_id, bucket, &plain)?;
+        let (kek, wrapped) = self.wrap(key_id, bucket, &plain)?;
         let key = Arc::new(DataKey::new(key_id, &plain));
         let wrapped = WrappedKey {
             key_id,
             owner: *owner.as_bytes(),
             bucket,
-            kek_id,
+            kek_id: kek,
             wrapped,
             at_ms,
         };
@@ -155,29 +154,29 @@ impl Keyring {
         plain: &[u8; 32],
     ) -> Result<(String, Vec<u8>), StoreError> {
         let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
-        let (kek_id, kek) = file
+        let (name, kek) = file
             .current(bucket)
             .ok_or_else(|| StoreError::KeyMissing(format!("bucket {bucket}")))?;
         let cipher = XChaCha20Poly1305::new(kek.key.expose().into());
         Ok((
-            kek_id.to_owned(),
-            seal_with(&cipher, &wrap_aad(key_id, kek_id), plain)?,
+            name.to_owned(),
+            seal_with(&cipher, &wrap_aad(key_id, name), plain)?,
         ))
     }
 
     fn unwrap_key(
         &self,
         key_id: Uuid,
-        kek_id: &str,
+        name: &str,
         wrapped: &[u8],
     ) -> Result<Zeroizing<[u8; 32]>, StoreError> {
         let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
         let kek = file
             .keks
-            .get(kek_id)
-            .ok_or_else(|| StoreError::KeyMissing(kek_id.to_owned()))?;
+            .get(name)
+            .ok_or_else(|| StoreError::KeyMissing(name.to_owned()))?;
         let cipher = XChaCha20Poly1305::new(kek.key.expose().into());
-        let plain = Zeroizing::new(open_with(&cipher, &wrap_aad(key_id, kek_id), wrapped)?);
+        let plain = Zeroizing::new(open_with(&cipher, &wrap_aad(key_id, name), wrapped)?);
         let bytes: [u8; 32] = plain
             .as_slice()
             .try_into()
@@ -201,13 +200,12 @@ impl Keyring {
         .fetch_optional(pool)
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let (kek_id, wrapped): (String, Vec<u8>) =
-            (row.try_get("kek_id")?, row.try_get("wrapped")?);
-        let plain = match self.unwrap_key(key_id, &kek_id, &wrapped) {
+        let (kek, wrapped): (String, Vec<u8>) = (row.try_get("kek_id")?, row.try_get("wrapped")?);
+        let plain = match self.unwrap_key(key_id, &kek, &wrapped) {
             // Another process may have rotated the file since it was read.
             Err(StoreError::KeyMissing(_)) => {
                 self.reload()?;
-                self.unwrap_key(key_id, &kek_id, &wrapped)?
+                self.unwrap_key(key_id, &kek, &wrapped)?
             }
             other => other?,
         };
@@ -272,12 +270,12 @@ impl Keyring {
     async fn rewrap_stale(&self, pool: &PgPool) -> Result<u64, StoreError> {
         let mut rewrapped = 0;
         while let Some(batch) = self.stale(pool).await? {
-            for (key_id, bucket, kek_id, wrapped) in batch {
-                let plain = self.unwrap_key(key_id, &kek_id, &wrapped)?;
+            for (key_id, bucket, kek, wrapped) in batch {
+                let plain = self.unwrap_key(key_id, &kek, &wrapped)?;
                 let (new_kek, new_wrapped) = self.wrap(key_id, bucket, &plain)?;
                 sqlx::query("update es.data_key set kek_id = $3, wrapped = $4 where key_id = $1 and kek_id = $2")
                     .bind(key_id)
-                    .bind(kek_id)
+                    .bind(kek)
                     .bind(new_kek)
                     .bind(new_wrapped)
                     .execute(pool)
@@ -322,8 +320,8 @@ impl Keyring {
     }
 }
 
-fn wrap_aad(key_id: Uuid, kek_id: &str) -> Vec<u8> {
-    [b"helix data key", &key_id.as_bytes()[..], kek_id.as_bytes()].concat()
+fn wrap_aad(key_id: Uuid, kek: &str) -> Vec<u8> {
+    [b"helix data key", &key_id.as_bytes()[..], kek.as_bytes()].concat()
 }
 
 async fn name_keks(pool: &PgPool, file: &KeyFile) -> Result<(), StoreError> {

@@ -232,7 +232,7 @@ pub fn record<D: Inline>(
     let meta = if meta.is_empty() {
         b"{}".to_vec()
     } else {
-        canonical::of(meta).map_err(damaged)?
+        canonical::of(meta).map_err(|error| damaged(&error))?
     };
     let at_text = at.to_string();
     let mut next = loaded.clone();
@@ -355,18 +355,19 @@ pub fn decode<E: WireEvent>(
     key: Option<&DataKey>,
     stored: &StoredEvent,
 ) -> Result<E, StoreError> {
-    let mut payload: Value = serde_json::from_slice(&stored.payload).map_err(damaged)?;
+    let mut payload: Value =
+        serde_json::from_slice(&stored.payload).map_err(|error| damaged(&error))?;
     // Texts under another key, as after a change of hands, stay closed.
     let key = key.filter(|key| stored.key_id == Some(key.id()));
     sealing::open_marks(&mut payload, key, stream, stored.seq)?;
     let (_, payload) = upcast(UPCASTERS, &stored.kind, stored.ver, payload);
     let tagged = Value::Object(std::iter::once((stored.kind.clone(), payload)).collect());
-    serde_json::from_value(tagged).map_err(damaged)
+    serde_json::from_value(tagged).map_err(|error| damaged(&error))
 }
 
 /// The payload without its wire name, which is stored beside it.
 fn untagged<E: WireEvent>(event: &E) -> Result<Value, StoreError> {
-    let value = serde_json::to_value(event).map_err(damaged)?;
+    let value = serde_json::to_value(event).map_err(|error| damaged(&error))?;
     let Value::Object(tagged) = value else {
         return Err(untagged_fault(event));
     };
@@ -383,7 +384,7 @@ fn untagged_fault<E: WireEvent>(event: &E) -> StoreError {
     ))
 }
 
-fn damaged(error: serde_json::Error) -> StoreError {
+fn damaged(error: &serde_json::Error) -> StoreError {
     // serde_json quotes the offending value in some messages; its category says enough.
     StoreError::Damaged(format!("stored JSON does not fit ({:?})", error.classify()))
 }

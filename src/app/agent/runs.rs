@@ -101,9 +101,18 @@ impl Runs {
         request: StartRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let policy =
-            self.settings.policy.admit(&request.database_scope, &caller.scopes, caller.account_type)?;
-        let keyed = Keyed::new(&self.core, caller, "start".to_owned(), key, &request.spelled());
+        let policy = self.settings.policy.admit(
+            &request.database_scope,
+            &caller.scopes,
+            caller.account_type,
+        )?;
+        let keyed = Keyed::new(
+            &self.core,
+            caller,
+            "start".to_owned(),
+            key,
+            &request.spelled(),
+        );
         if let Some(reply) = keyed.replay(&self.core, caller).await? {
             return Ok(reply);
         }
@@ -147,11 +156,14 @@ impl Runs {
         request: &CancelRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let operation = format!("cancel:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
         let reason = Text::parse(&request.reason).ok();
-        let command = RunCommand::Cancel { expected: request.expected_version, reason };
+        let command = RunCommand::Cancel {
+            expected: request.expected_version,
+            reason,
+        };
         for _ in 0..ATTEMPTS {
             let found = self.find(caller, run).await?;
             if let Some(reply) = keyed.replay(&self.core, caller).await? {
@@ -178,30 +190,22 @@ impl Runs {
         Err(StoreError::HeadMoved.into())
     }
 
-    /// The id in a path: a wrong shape is a bad request, a well-formed unknown id is not found.
-    pub(super) fn name(&self, caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
-        if !has_run_id_shape(run_id) {
-            return Err(Problem::invalid("The run_id is not valid."));
-        }
-        RunId::parse(run_id)
-            .ok()
-            .filter(|run| Lane::of_stream(run.uuid()) == Some(caller.lane))
-            .ok_or_else(|| Problem::new(Code::NotFound))
-    }
-
-    pub(super) fn reader(&self, caller: &Caller) -> Reader {
-        Reader { row_id: caller.row_id, owner: caller.owner_key }
-    }
-
     /// The caller's run, read together with the caller's ledger row.
     pub(super) async fn find(&self, caller: &Caller, run: RunId) -> Result<Found, Problem> {
         let stream = caller.stream(run.uuid());
-        let reader = self.reader(caller);
+        let reader = reader(caller);
         let seen = guarded::head(&self.core.pool, &reader, stream.lane, stream.id).await?;
         let head = seen.found.filter(|head| head.kind == "run");
         let head = head.ok_or_else(|| Problem::new(Code::NotFound))?;
-        let stamp = Stamp { at: Timestamp::from_millis(seen.now_ms) };
-        Ok(Found { run, stream, head, stamp })
+        let stamp = Stamp {
+            at: Timestamp::from_millis(seen.now_ms),
+        };
+        Ok(Found {
+            run,
+            stream,
+            head,
+            stamp,
+        })
     }
 
     pub(super) fn prepare(
@@ -212,10 +216,12 @@ impl Runs {
         stamp: Stamp,
         caller: &Caller,
     ) -> Result<Prepared<Run>, Problem> {
-        self.log.prepare(stream, loaded, command, stamp, &caller.meta()).map_err(|error| match error {
-            ExecuteError::Refused(refusal) => self.refused(refusal),
-            ExecuteError::Store(error) => error.into(),
-        })
+        self.log
+            .prepare(stream, loaded, command, stamp, &caller.meta())
+            .map_err(|error| match error {
+                ExecuteError::Refused(refusal) => self.refused(refusal),
+                ExecuteError::Store(error) => error.into(),
+            })
     }
 
     /// Another request took the key between our look and our append: answer as it did.
@@ -245,6 +251,24 @@ impl Runs {
                 Problem::new(Code::Internal).because(refusal)
             }
         }
+    }
+}
+
+/// The id in a path: a wrong shape is a bad request, a well-formed unknown id is not found.
+pub(super) fn named(caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
+    if !has_run_id_shape(run_id) {
+        return Err(Problem::invalid("The run_id is not valid."));
+    }
+    RunId::parse(run_id)
+        .ok()
+        .filter(|run| Lane::of_stream(run.uuid()) == Some(caller.lane))
+        .ok_or_else(|| Problem::new(Code::NotFound))
+}
+
+pub(super) fn reader(caller: &Caller) -> Reader {
+    Reader {
+        row_id: caller.row_id,
+        owner: caller.owner_key,
     }
 }
 
