@@ -154,7 +154,10 @@ fn run(blocks: &[Block], folder: &Path) -> String {
         .args(["--kill-after=10", PATIENCE, "bash", "-c", &script])
         .env_clear()
         .envs([("PATH", path.as_str()), ("HOME", folder.to_str().unwrap())])
-        .envs([("HELIX_LISTEN", listen.as_str()), ("HELIX_METRICS_LISTEN", "off")])
+        .envs([
+            ("HELIX_LISTEN", listen.as_str()),
+            ("HELIX_METRICS_LISTEN", "off"),
+        ])
         .env("HELIX_URL", format!("http://{listen}"))
         .current_dir(folder)
         .stdin(Stdio::null())
@@ -179,7 +182,10 @@ fn free_address() -> String {
 /// The lines that are not blank, without what differs from run to run.
 fn masked(text: &str) -> Vec<String> {
     let masks = [
-        (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
+        (
+            r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+            "UUID",
+        ),
         (r"\b[0-9a-f]{8,64}\b", "HEX"),
         (r"\b\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
