@@ -82,7 +82,7 @@ pub(super) async fn index(config: &Config) -> Result<SolverParts, Failure> {
 }
 
 /// SIGINT or SIGTERM.
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let listen =
         |kind| signal(kind).map_err(|error| Failure::unavailable("signals", error.to_string()));
     let (mut interrupt, mut terminate) = (
