@@ -15,5 +15,6 @@ pub mod server;
 pub mod solver;
 pub mod store;
 pub mod telemetry;
+pub mod testing;
 pub mod verify;
 pub mod worker;

@@ -30,7 +30,10 @@ pub use parts::{SolverParts, solver};
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("cannot listen on {address}: {source}")]
-    Listen { address: SocketAddr, source: std::io::Error },
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
     #[error(transparent)]
     Database(#[from] DatabaseError),
     #[error(transparent)]
@@ -61,25 +64,44 @@ pub struct Running {
 pub async fn open_store(config: &Config) -> Result<(Arc<Core>, Database), StartError> {
     let database = Database::open(config).await?;
     database.migrate().await?;
-    let small = CoreConfig { read_connections: 4, ..core_config(config) };
-    let core = Core::open(&database.options, &config.data.kek_file, small, Metrics::new()?).await?;
+    let small = CoreConfig {
+        read_connections: 4,
+        ..core_config(config)
+    };
+    let core = Core::open(
+        &database.options,
+        &config.data.kek_file,
+        small,
+        Metrics::new()?,
+    )
+    .await?;
     Ok((core, database))
 }
 
 fn core_config(config: &Config) -> CoreConfig {
-    CoreConfig { lanes: u8::try_from(config.database.lanes).unwrap_or(1), ..CoreConfig::default() }
+    CoreConfig {
+        lanes: u8::try_from(config.database.lanes).unwrap_or(1),
+        ..CoreConfig::default()
+    }
 }
 
 impl Running {
     /// Starts everything. Listeners are bound first, so a taken port costs nothing, and answer
     /// "migrating" until the store is ready.
-    pub async fn start(config: &Config, executor: Arc<dyn TurnExecutor>) -> Result<Self, StartError> {
+    pub async fn start(
+        config: &Config,
+        executor: Arc<dyn TurnExecutor>,
+    ) -> Result<Self, StartError> {
         let readiness = Readiness::default();
         let metrics = Metrics::new()?;
         let doors = bind(config.server.listen)?;
-        let address = doors.local_addr().map_err(|source| listen_fault(config.server.listen, source))?;
+        let address = doors
+            .local_addr()
+            .map_err(|source| listen_fault(config.server.listen, source))?;
         let metrics_listener = config.server.metrics_listen.map(bind).transpose()?;
-        let metrics_address = metrics_listener.as_ref().and_then(|listener| listener.local_addr().ok());
+        let metrics_address = metrics_listener
+            .as_ref()
+            .and_then(|listener| listener.local_addr().ok());
         let mut tasks = JoinSet::new();
         let mut handles = Vec::new();
         let server = serve::doors(doors, readiness.clone())
@@ -128,6 +150,7 @@ impl Running {
             serve::stop(handle, true).await;
         }
         self.tasks.shutdown().await;
+        self.runs.core().close().await;
         self.database.close().await
     }
 }

@@ -83,8 +83,11 @@ pub async fn run(args: AccountArgs, context: &Context) -> Result<Exit, Failure> 
     }
     let (core, database) = server::open_store(&config).await.map_err(not_started)?;
     let ended = act(&Accounts::new(Arc::clone(&core)), args.verb, context).await;
-    drop(core);
-    database.close().await.map_err(|error| database_failure(&error))?;
+    core.close().await;
+    database
+        .close()
+        .await
+        .map_err(|error| database_failure(&error))?;
     ended
 }
 
@@ -95,7 +98,10 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
                 AccountType::User => command::AccountType::User,
                 AccountType::Developer => command::AccountType::Developer,
             };
-            let made = accounts.create(&create.email, &create.name, account_type).await.map_err(refused)?;
+            let made = accounts
+                .create(&create.email, &create.name, account_type)
+                .await
+                .map_err(refused)?;
             context.output.answer(&made, |output| {
                 output.pairs(&[
                     ("Account", made.account_id.to_string()),
@@ -106,8 +112,9 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
         }
         Verb::List => list(accounts, context).await?,
         Verb::Link(link) => {
-            let account = AccountId::parse(&link.account)
-                .map_err(|error| Failure::usage("account_id", error.to_string()).fix("see `helix account list`"))?;
+            let account = AccountId::parse(&link.account).map_err(|error| {
+                Failure::usage("account_id", error.to_string()).fix("see `helix account list`")
+            })?;
             let tuple = LinkTuple {
                 issuer: link.issuer,
                 tenant: link.tenant,
@@ -116,12 +123,16 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
             };
             let reference = accounts.link(account, &tuple).await.map_err(refused)?;
             let made = json!({ "binding_ref": reference });
-            context.output.answer(&made, |output| output.pairs(&[("Binding", reference.clone())]))?;
+            context.output.answer(&made, |output| {
+                output.pairs(&[("Binding", reference.clone())])
+            })?;
         }
         Verb::Unlink { binding } => {
             accounts.unlink(&binding).await.map_err(refused)?;
             let done = json!({ "binding_ref": binding, "status": "revoked" });
-            context.output.answer(&done, |output| output.line("revoked"))?;
+            context
+                .output
+                .answer(&done, |output| output.line("revoked"))?;
         }
     }
     Ok(Exit::Ok)
@@ -133,7 +144,12 @@ async fn list(accounts: &Accounts, context: &Context) -> Result<(), Failure> {
             let bindings: Vec<String> = line
                 .bindings
                 .iter()
-                .map(|binding| format!("{} ({}, {})", binding.binding_ref, binding.provider, binding.status))
+                .map(|binding| {
+                    format!(
+                        "{} ({}, {})",
+                        binding.binding_ref, binding.provider, binding.status
+                    )
+                })
                 .collect();
             output.pairs(&[
                 ("Account", line.account.account_id.to_string()),
@@ -141,7 +157,14 @@ async fn list(accounts: &Accounts, context: &Context) -> Result<(), Failure> {
                 ("E-mail", line.account.email.clone()),
                 ("Type", line.account.account_type.as_str().to_owned()),
                 ("Created", line.created_at.to_string()),
-                ("Bindings", if bindings.is_empty() { "none".to_owned() } else { bindings.join("\n") }),
+                (
+                    "Bindings",
+                    if bindings.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        bindings.join("\n")
+                    },
+                ),
             ])
         })?;
     }
@@ -162,8 +185,11 @@ fn check_passphrase(create: &CreateArgs) -> Result<(), Failure> {
     if (PASSPHRASE_CHARS..=1_000).contains(&length) {
         return Ok(());
     }
-    Err(Failure::usage("passphrase", format!("a passphrase has {PASSPHRASE_CHARS} to 1,000 characters"))
-        .fix("pipe a longer passphrase into standard input"))
+    Err(Failure::usage(
+        "passphrase",
+        format!("a passphrase has {PASSPHRASE_CHARS} to 1,000 characters"),
+    )
+    .fix("pipe a longer passphrase into standard input"))
 }
 
 fn refused(error: AccountsError) -> Failure {

@@ -7,6 +7,7 @@ use helix_postgres::PostgresError;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::PDF_TEXT;
 use super::failure::{Exit, Failure};
 use super::index_bar::IndexBar;
 use super::{Context, SettingFlags};
@@ -14,6 +15,7 @@ use crate::config::{Config, OAuth};
 use crate::server::database::{self, DatabaseError};
 use crate::server::{self, Running, SolverParts, StartError};
 use crate::solver::corpora::LoadStep;
+use crate::solver::tools::extract::PdfReading;
 use crate::store::keyfile::KeyFileError;
 use crate::store::keyring::KeyringError;
 use crate::worker::executor::TurnExecutor;
@@ -43,10 +45,13 @@ pub async fn run(args: ServeArgs, context: &Context) -> Result<Exit, Failure> {
         .map_err(not_started)?;
     announce(context, &config, &parts, &running)?;
     stop.await;
-    context.output.note("stopping: requests in flight have 10 s");
-    running.stop().await.map_err(|error| {
-        Failure::unavailable("stop", error.to_string()).fix(error.fix())
-    })?;
+    context
+        .output
+        .note("stopping: requests in flight have 10 s");
+    running
+        .stop()
+        .await
+        .map_err(|error| Failure::unavailable("stop", error.to_string()).fix(error.fix()))?;
     Ok(Exit::Ok)
 }
 
@@ -54,14 +59,21 @@ pub async fn run(args: ServeArgs, context: &Context) -> Result<Exit, Failure> {
 pub(super) async fn index(config: &Config) -> Result<SolverParts, Failure> {
     for library in &config.solver.libraries {
         if library.starts_with(&config.data.dir) && !library.exists() {
-            database::make_library(library)
-                .map_err(|error| Failure::unavailable("library", error.to_string()).fix(error.fix()))?;
+            database::make_library(library).map_err(|error| {
+                Failure::unavailable("library", error.to_string()).fix(error.fix())
+            })?;
         }
     }
+    // A hostile PDF may take its reader down, so it is read in a process of its own.
+    let pdf =
+        std::env::current_exe().map_or(PdfReading::default(), |program| PdfReading::InChild {
+            program,
+            arguments: vec![PDF_TEXT.into()],
+        });
     let config = config.clone();
     tokio::task::spawn_blocking(move || {
         let bar = IndexBar::new();
-        let parts = server::solver(&config, &|step: LoadStep| bar.step(step));
+        let parts = server::solver(&config, pdf, &|step: LoadStep| bar.step(step));
         bar.finish();
         parts
     })
@@ -71,9 +83,12 @@ pub(super) async fn index(config: &Config) -> Result<SolverParts, Failure> {
 
 /// SIGINT or SIGTERM.
 pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
-    let listen = |kind| signal(kind).map_err(|error| Failure::unavailable("signals", error.to_string()));
-    let (mut interrupt, mut terminate) =
-        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    let listen =
+        |kind| signal(kind).map_err(|error| Failure::unavailable("signals", error.to_string()));
+    let (mut interrupt, mut terminate) = (
+        listen(SignalKind::interrupt())?,
+        listen(SignalKind::terminate())?,
+    );
     Ok(async move {
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -98,7 +113,9 @@ fn announce(
         .iter()
         .map(|corpus| format!("{} {}", corpus.documents, corpus.scope))
         .collect();
-    let metrics = running.metrics_address.map(|address| format!("http://{address}/metrics"));
+    let metrics = running
+        .metrics_address
+        .map(|address| format!("http://{address}/metrics"));
     let seen = json!({
         "url": base, "metrics": metrics, "data": config.data.dir, "documents": documents,
     });
@@ -107,9 +124,19 @@ fn announce(
             ("URL", base.to_owned()),
             ("API", format!("{base}/api/v1/agent-runs")),
             ("Health", format!("{base}/readyz")),
-            ("Metrics", metrics.clone().unwrap_or_else(|| "off".to_owned())),
+            (
+                "Metrics",
+                metrics.clone().unwrap_or_else(|| "off".to_owned()),
+            ),
             ("Data", format!("{} (kept)", config.data.dir.display())),
-            ("Documents", if documents.is_empty() { "none".to_owned() } else { documents.join(", ") }),
+            (
+                "Documents",
+                if documents.is_empty() {
+                    "none".to_owned()
+                } else {
+                    documents.join(", ")
+                },
+            ),
             ("Callers", callers(config)),
             ("Stop", "Ctrl-C".to_owned()),
         ])
@@ -121,7 +148,9 @@ fn callers(config: &Config) -> String {
     match &config.oauth {
         OAuth::BuiltIn => "none yet: set HELIX_AGENT_OAUTH_* or the local HS256 lane".to_owned(),
         OAuth::External(external) => format!("tokens of {}", external.issuer.issuer),
-        OAuth::LocalHs256(_) => "tokens signed with the local HS256 secret (never in production)".to_owned(),
+        OAuth::LocalHs256(_) => {
+            "tokens signed with the local HS256 secret (never in production)".to_owned()
+        }
         OAuth::Incomplete { reason } => format!("nobody: {reason}"),
     }
 }
@@ -160,7 +189,8 @@ fn key_fix(fault: &KeyFileError) -> String {
             "put the key file back, or run `helix key import FILE` with an export of it".to_owned()
         }
         KeyFileError::Foreign { .. } => {
-            "name this database's own key file with HELIX_KEK_FILE, or its own data directory".to_owned()
+            "name this database's own key file with HELIX_KEK_FILE, or its own data directory"
+                .to_owned()
         }
         KeyFileError::Unusable { .. } => {
             "restore the key file from a backup or with `helix key import FILE`".to_owned()

@@ -5,8 +5,8 @@ use std::time::Duration;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
-use crate::auth::bearer::Algorithm;
 use super::*;
+use crate::auth::bearer::Algorithm;
 
 const SECRET: &str = "an-hs256-secret-of-32-characters";
 

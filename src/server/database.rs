@@ -25,7 +25,10 @@ pub enum DatabaseError {
     #[error(transparent)]
     Migrate(#[from] MigrateError),
     #[error("the data directory {path} cannot be made: {source}")]
-    DataDir { path: String, source: std::io::Error },
+    DataDir {
+        path: String,
+        source: std::io::Error,
+    },
 }
 
 impl DatabaseError {
@@ -38,7 +41,9 @@ impl DatabaseError {
                 "install the version of helix that wrote this database, or a later one".to_owned()
             }
             Self::Migrate(_) => "see that the database is up, then start again".to_owned(),
-            Self::DataDir { .. } => "choose another --data-dir, or let this user write there".to_owned(),
+            Self::DataDir { .. } => {
+                "choose another --data-dir, or let this user write there".to_owned()
+            }
         }
     }
 }
@@ -65,7 +70,10 @@ impl Database {
     pub async fn hold(config: &Config) -> Result<Self, DatabaseError> {
         let lock = DataDirLock::acquire(&config.data.dir)?;
         match external(config)? {
-            Some(options) => Ok(Self { options, ownership: Ownership::Locked { _lock: lock } }),
+            Some(options) => Ok(Self {
+                options,
+                ownership: Ownership::Locked { _lock: lock },
+            }),
             None => Self::start(config, lock).await,
         }
     }
@@ -73,11 +81,17 @@ impl Database {
     /// For a command: the running cluster of the data directory, else a started one.
     pub async fn open(config: &Config) -> Result<Self, DatabaseError> {
         if let Some(options) = external(config)? {
-            return Ok(Self { options, ownership: Ownership::Theirs });
+            return Ok(Self {
+                options,
+                ownership: Ownership::Theirs,
+            });
         }
         if let Some(endpoint) = Cluster::attach(&config.data.dir)? {
             let options = endpoint.connect_options(NAME);
-            return Ok(Self { options, ownership: Ownership::Theirs });
+            return Ok(Self {
+                options,
+                ownership: Ownership::Theirs,
+            });
         }
         let lock = DataDirLock::acquire(&config.data.dir)?;
         Self::start(config, lock).await
@@ -95,7 +109,10 @@ impl Database {
             .map_err(|_| PostgresError::SupervisorGone)??;
         let cluster = Cluster::start(ClusterConfig::new(programs, lock)).await?;
         cluster.ensure_database(NAME).await?;
-        Ok(Self { options: cluster.connect_options(NAME), ownership: Ownership::Ours(Box::new(cluster)) })
+        Ok(Self {
+            options: cluster.connect_options(NAME),
+            ownership: Ownership::Ours(Box::new(cluster)),
+        })
     }
 
     pub async fn migrate(&self) -> Result<Migrated, DatabaseError> {
@@ -103,7 +120,12 @@ impl Database {
         let done = migrate(&self.options, MIGRATION_PATIENCE).await?;
         if done.before != done.after {
             let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
-            tracing::info!(before = done.before, after = done.after, duration_ms, "migrated");
+            tracing::info!(
+                before = done.before,
+                after = done.after,
+                duration_ms,
+                "migrated"
+            );
         }
         Ok(done)
     }
@@ -118,13 +140,19 @@ impl Database {
 }
 
 fn external(config: &Config) -> Result<Option<PgConnectOptions>, DatabaseError> {
-    let Some(url) = &config.database.url else { return Ok(None) };
+    let Some(url) = &config.database.url else {
+        return Ok(None);
+    };
     // The error would quote the URL, and with it the password.
-    PgConnectOptions::from_str(url.expose_secret()).map(Some).map_err(|_| DatabaseError::Url)
+    PgConnectOptions::from_str(url.expose_secret())
+        .map(Some)
+        .map_err(|_| DatabaseError::Url)
 }
 
 /// The default library of a data directory exists, so that a first document has a place.
 pub fn make_library(folder: &Path) -> Result<(), DatabaseError> {
-    std::fs::create_dir_all(folder)
-        .map_err(|source| DatabaseError::DataDir { path: folder.display().to_string(), source })
+    std::fs::create_dir_all(folder).map_err(|source| DatabaseError::DataDir {
+        path: folder.display().to_string(),
+        source,
+    })
 }

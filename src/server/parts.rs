@@ -14,6 +14,7 @@ use crate::http::rate_limit::WindowLimiter;
 use crate::http::transport::{Mode, TransportRules, TransportSettings};
 use crate::solver::corpora::{Corpora, CorporaConfig, Progress};
 use crate::solver::engine::{Engine, SolverKind};
+use crate::solver::tools::extract::PdfReading;
 use crate::store::Core;
 
 /// The engine and what it reads.
@@ -24,14 +25,12 @@ pub struct SolverParts {
 }
 
 /// Reads and indexes the configured corpora. Blocking.
-pub fn solver(config: &Config, progress: &dyn Progress) -> SolverParts {
-    let corpora = Corpora::open(
-        CorporaConfig {
-            libraries: config.solver.libraries.clone(),
-            repository: config.solver.repository.clone(),
-        },
-        progress,
-    );
+pub fn solver(config: &Config, pdf: PdfReading, progress: &dyn Progress) -> SolverParts {
+    let sources = CorporaConfig {
+        libraries: config.solver.libraries.clone(),
+        repository: config.solver.repository.clone(),
+    };
+    let corpora = Corpora::open_with(sources, pdf, progress);
     let corpora = Arc::new(corpora);
     let engine = Arc::new(Engine::new(Arc::clone(&corpora), SolverKind::CorpusExtract));
     SolverParts { engine, corpora }
@@ -57,7 +56,8 @@ pub(super) fn agent_door(
     };
     let started = Instant::now();
     let clock = Arc::new(move || started.elapsed());
-    let limit = |limit: Option<std::num::NonZeroU32>| limit.map_or(0, |limit| i64::from(limit.get()));
+    let limit =
+        |limit: Option<std::num::NonZeroU32>| limit.map_or(0, |limit| i64::from(limit.get()));
     Ok(AgentDoor {
         admission: Admission::new(Arc::clone(&core), developers),
         verifier: BearerVerifier::new(bearer(&config.oauth, config.production), clock),
@@ -72,7 +72,11 @@ pub(super) fn agent_door(
 }
 
 fn transport(config: &Config, base: &BaseUrl) -> Result<TransportRules, StartError> {
-    let mode = if config.production { Mode::Production } else { Mode::Development };
+    let mode = if config.production {
+        Mode::Production
+    } else {
+        Mode::Development
+    };
     let url = reqwest::Url::parse(base.as_str())
         .map_err(|_| StartError::Setting("the public URL is not a URL".to_owned()))?;
     TransportRules::new(TransportSettings {

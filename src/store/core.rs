@@ -59,7 +59,10 @@ pub struct Core {
     lanes: u8,
     appenders: Vec<Appender>,
     owners: Cache<OwnerKey, Lane>,
-    tasks: JoinSet<()>,
+    /// The other pools, to be closed with the first.
+    pools: [PgPool; 2],
+    /// Ended when the store is dropped.
+    _tasks: JoinSet<()>,
     runtime: Handle,
 }
 
@@ -86,7 +89,7 @@ impl Core {
         let clock = DbClock::start(&pool).await?;
         let hub = Hub::default();
         let lanes = Lanes {
-            pool: append_pool,
+            pool: append_pool.clone(),
             form: config.form,
             queue: config.queue,
             hub: hub.clone(),
@@ -100,7 +103,7 @@ impl Core {
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
-        tasks.spawn(hub.clone().hear_others(side_pool));
+        tasks.spawn(hub.clone().hear_others(side_pool.clone()));
         tasks.spawn(count_connections(pool.clone(), metrics.clone()));
         Ok(Arc::new(Self {
             pool,
@@ -112,7 +115,8 @@ impl Core {
             lanes: config.lanes.clamp(1, MAX_LANES),
             appenders,
             owners: Cache::new(10_000),
-            tasks,
+            pools: [append_pool, side_pool],
+            _tasks: tasks,
             runtime: Handle::current(),
         }))
     }
@@ -152,9 +156,16 @@ impl Core {
         self.runtime.spawn(work)
     }
 
-    /// Background tasks that are still running; all of them, unless one failed.
-    pub fn background_tasks(&self) -> usize {
-        self.tasks.len()
+    /// Whether the database answers now.
+    pub async fn answers(&self) -> bool {
+        sqlx::query("select 1").execute(&self.pool).await.is_ok()
+    }
+
+    /// Closes every connection, after the last flush of what was queued.
+    pub async fn close(&self) {
+        for pool in self.pools.iter().chain([&self.pool]) {
+            pool.close().await;
+        }
     }
 }
 

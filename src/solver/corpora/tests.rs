@@ -152,6 +152,9 @@ fn a_refresh_replaces_the_snapshot_and_leaves_the_held_one_alone() {
     // What has not changed was not read again.
     assert!(Arc::ptr_eq(&before.documents()[1], &after.documents()[1]));
     assert_eq!(corpora.summary()[0].documents, 3);
+    corpora.refresh(&silent);
+    let again = corpora.snapshot().corpus(LIBRARY_SCOPE).unwrap();
+    assert!(std::ptr::eq(again.index(), after.index()));
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn progress_is_told_in_order() {
     }
     let steps = StdMutex::new(Vec::new());
     Corpora::open(library(folder.path()), &|step: LoadStep| {
-        steps.lock().unwrap().push(step)
+        steps.lock().unwrap().push(step);
     });
     let scope = LIBRARY_SCOPE;
     assert_eq!(

@@ -62,13 +62,28 @@ fn ends_in_abbreviation(piece: &str) -> bool {
 /// A sentence as it is shown: on one line, without markup, and without anything that looks like a
 /// mark of the digest.
 pub(super) fn display(quote: &str) -> String {
-    let plain = quote.replace("**", "").replace("__", "").replace('`', "");
+    let plain = quote.replace("**", "").replace('`', "");
     let line = plain
         .split_whitespace()
         .filter(|word| *word != "|")
         .collect::<Vec<_>>()
         .join(" ");
-    without_links(line.trim_matches('|').trim())
+    without_links(&without_emphasis(line.trim_matches('|').trim()))
+}
+
+/// Drops each `*` that opens or closes a word; one between words or digits stays.
+fn without_emphasis(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut before = false;
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let after = rest.peek().is_some_and(|next| next.is_alphanumeric());
+        if c != '*' || before == after {
+            out.push(c);
+        }
+        before = c.is_alphanumeric();
+    }
+    out
 }
 
 /// `[text](target)` becomes `text`; any other bracket becomes a round one.

@@ -72,6 +72,16 @@ fn other_values_for_the_same_attribute_are_contradictions() {
 
 #[test]
 fn other_circumstances_are_no_contradictions() {
+    let (a, b) = (
+        "The ferry to Nes departs at 08:00.",
+        "The ferry to Nes departs at 09:00.",
+    );
+    assert_eq!(
+        draft(&pair(a, b), "All about the ferry to Nes")
+            .conflicts
+            .len(),
+        1
+    );
     for (a, b) in [
         (
             "The first ferry to Nes departs at 06:40.",
@@ -115,6 +125,7 @@ fn other_circumstances_are_no_contradictions() {
         ),
     ] {
         let found = draft(&pair(a, b), "All about the ferry to Nes");
+        assert!(!found.spans.is_empty(), "{a} / {b}");
         assert!(
             found.conflicts.is_empty(),
             "{a} / {b}: {:?}",
@@ -307,4 +318,15 @@ fn each_scope_of_the_run_is_quoted() {
         .map(|card| card.scope)
         .collect();
     assert_eq!(scopes.len(), 2, "{found:?}");
+}
+
+#[test]
+fn circumstances_the_objective_rules_out_are_neither_quoted_nor_compared() {
+    let documents = pair(
+        "The first ferry to Nes departs at 06:40.\n\nThe last ferry to Nes departs at 21:15.",
+        "The first ferry to Nes departs at 07:10.",
+    );
+    let found = draft(&documents, "When does the last ferry to Nes depart?");
+    assert_eq!(found.digest, "The last ferry to Nes departs at 21:15. [1]");
+    assert!(found.conflicts.is_empty());
 }

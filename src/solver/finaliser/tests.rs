@@ -15,7 +15,7 @@ const TEXT: &str = "The bell is rung at 08:00. The gate is blue.";
 
 /// A library of one document, read through a host.
 struct Desk {
-    _town: Town,
+    town: Town,
     input: TurnInput,
     host: ToolHost,
 }
@@ -34,11 +34,7 @@ impl Desk {
             },
         )
         .unwrap();
-        Self {
-            _town: town,
-            input,
-            host,
-        }
+        Self { town, input, host }
     }
 
     fn judge(&self, draft: Draft) -> TurnOutcome {
@@ -188,10 +184,11 @@ fn a_source_that_was_listed_but_not_read_cannot_be_quoted() {
 #[test]
 fn a_file_changed_since_it_was_indexed_is_no_evidence() {
     let desk = Desk::new();
-    std::fs::write(desk._town.path("bell.txt"), TEXT.replace("blue", "grey")).unwrap();
+    std::fs::write(desk.town.path("bell.txt"), TEXT.replace("blue", "grey")).unwrap();
     let outcome = desk.judge(honest());
     assert!(outcome.items.is_empty());
     assert!(desk.host.saw_change());
+    assert!(outcome.result.summary.starts_with("The documents changed"));
 }
 
 #[test]

@@ -142,27 +142,27 @@ fn row_3_wants_every_check_and_nothing_foreign() {
             |p| {
                 grounding(p)
                     .passed
-                    .retain(|check| *check != GroundingCheck::CompletedPath)
+                    .retain(|check| *check != GroundingCheck::CompletedPath);
             },
             |p| {
                 grounding(p)
                     .passed
-                    .retain(|check| *check != GroundingCheck::Route)
+                    .retain(|check| *check != GroundingCheck::Route);
             },
             |p| {
                 grounding(p)
                     .passed
-                    .retain(|check| *check != GroundingCheck::PoisonAudit)
+                    .retain(|check| *check != GroundingCheck::PoisonAudit);
             },
             |p| {
                 grounding(p)
                     .passed
-                    .retain(|check| *check != GroundingCheck::Terminal)
+                    .retain(|check| *check != GroundingCheck::Terminal);
             },
             |p| {
                 grounding(p)
                     .passed
-                    .retain(|check| *check != GroundingCheck::Coverage)
+                    .retain(|check| *check != GroundingCheck::Coverage);
             },
             |p| grounding(p).foreign.push(ForeignContent::AssistantAnswer),
             |p| grounding(p).foreign.push(ForeignContent::TerminalAssertion),
@@ -226,7 +226,7 @@ fn row_5_wants_a_presentation() {
             |p| {
                 presentation(p)
                     .foreign
-                    .push(ForeignContent::ProviderPayload)
+                    .push(ForeignContent::ProviderPayload);
             },
         ],
     );
@@ -286,17 +286,17 @@ fn row_9_wants_a_single_writer() {
             |p| {
                 single_writer(p)
                     .passed
-                    .retain(|check| *check != SingleWriterCheck::WrittenOnce)
+                    .retain(|check| *check != SingleWriterCheck::WrittenOnce);
             },
             |p| {
                 single_writer(p)
                     .passed
-                    .retain(|check| *check != SingleWriterCheck::MarksResolved)
+                    .retain(|check| *check != SingleWriterCheck::MarksResolved);
             },
             |p| {
                 single_writer(p)
                     .passed
-                    .retain(|check| *check != SingleWriterCheck::SupportAdmitted)
+                    .retain(|check| *check != SingleWriterCheck::SupportAdmitted);
             },
             |p| single_writer(p).projection_failure = Some("any".into()),
         ],

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn prose(format: Format, source: &str) -> (Option<String>, Vec<(String, String)>) {
-    let extracted = extract(format, source.as_bytes().to_vec()).unwrap();
+    let extracted = extract(format, source.as_bytes().to_vec(), &PdfReading::OnThread).unwrap();
     let blocks = extracted.blocks.iter().map(|block| {
         let heading = block
             .heading
@@ -80,14 +80,14 @@ fn text_is_cut_into_paragraphs_and_items() {
 
 #[test]
 fn nul_becomes_the_replacement_character() {
-    let extracted = extract(Format::Text, b"a\0b".to_vec()).unwrap();
+    let extracted = extract(Format::Text, b"a\0b".to_vec(), &PdfReading::OnThread).unwrap();
     assert_eq!(extracted.text, "a\u{fffd}b");
 }
 
 #[test]
 fn the_sample_pdf_is_read() {
     let bytes = include_bytes!("../../../../ops/demo/library/storm-barrier.pdf").to_vec();
-    let extracted = extract(Format::Pdf, bytes).unwrap();
+    let extracted = extract(Format::Pdf, bytes, &PdfReading::OnThread).unwrap();
     assert!(extracted.text.contains("four steel gates"));
     assert_eq!(
         extracted.title.as_deref(),
@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn blocks_ascend_and_lie_on_characters(source in "(\\PC|\n|# |- |```\n|<p>|</p>|<h2>|\0|\\|){0,120}") {
         for format in [Format::Text, Format::Markdown, Format::Html] {
-            let Ok(extracted) = extract(format, source.clone().into_bytes()) else { continue };
+            let Ok(extracted) = extract(format, source.clone().into_bytes(), &PdfReading::OnThread) else { continue };
             prop_assert!(!extracted.text.contains('\0'));
             let mut last = 0;
             for block in &extracted.blocks {
@@ -123,7 +123,7 @@ fn damaged_pdfs_are_refused_or_read_but_never_stop_the_rest() {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x15;
         damaged.truncate(whole.len() - place % 200);
-        match extract(Format::Pdf, damaged) {
+        match extract(Format::Pdf, damaged, &PdfReading::OnThread) {
             Ok(extracted) => assert!(!extracted.blocks.is_empty()),
             Err(fault) => assert!(
                 matches!(
