@@ -12,6 +12,7 @@ pub mod database;
 pub mod event_store;
 pub mod flush;
 pub mod guarded;
+pub mod key_export;
 pub mod keyfile;
 pub mod keyring;
 pub mod lease;
@@ -21,6 +22,7 @@ pub mod owner;
 pub mod read;
 pub mod receipt;
 pub mod sealing;
+pub mod survey;
 pub mod upcast;
 pub mod watch;
 
