@@ -223,3 +223,130 @@ async fn is_linked(conn: &mut PgConnection, lane: i16, stream: Uuid) -> Result<b
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use helix_postgres::testing;
+    use sqlx::ConnectOptions;
+
+    use super::*;
+    use crate::store::database;
+
+    /// Writes a stream of two events; the second one's stored payload is `stored`.
+    async fn stream(conn: &mut PgConnection, id: Uuid, stored: &[u8]) {
+        let (mut prev, at) = (Hash::ZERO, "2026-11-30T12:00:00.000Z");
+        for seq in 1_u64..=2 {
+            let (kind, payload, meta) = ("ticked", b"{}".as_slice(), b"{}".as_slice());
+            let link = Link {
+                stream: id,
+                seq,
+                kind,
+                ver: 1,
+                at,
+                payload,
+                meta,
+            };
+            prev = link.after(&prev);
+            let stored = if seq == 2 { stored } else { payload };
+            sqlx::query(
+                "insert into es.event (lane, stream_id, seq, pos, at, kind, ver, payload, meta, hash)
+                 values (0, $1, $2, (select count(*) + 1 from es.event), $3, $4, 1, $5, $6, $7)",
+            )
+            .bind(id)
+            .bind(i64::try_from(seq).unwrap())
+            .bind(at)
+            .bind(kind)
+            .bind(stored)
+            .bind(meta)
+            .bind(&prev.as_bytes()[..])
+            .execute(&mut *conn)
+            .await
+            .unwrap();
+        }
+        sqlx::query(
+            "insert into es.stream (lane, stream_id, kind, owner_key, version, head, was, prev,
+                                    created_at_ms, updated_at_ms)
+             values (0, $1, 'run', ''::bytea, 2, $2, 1, ''::bytea, 0, 0)",
+        )
+        .bind(id)
+        .bind(&prev.as_bytes()[..])
+        .execute(conn)
+        .await
+        .unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_altered_event_and_an_altered_head_are_named() {
+        let template = testing::template("survey", |options| async move {
+            database::migrate(&options, Duration::from_secs(30))
+                .await
+                .map(drop)
+        })
+        .await;
+        let database = template.clone_of_template().await;
+        let mut conn = database.options.connect().await.unwrap();
+        assert_eq!(
+            schema(&mut conn).await.unwrap(),
+            Schema::Current {
+                applied: MIGRATOR.iter().count()
+            }
+        );
+        stream(&mut conn, Uuid::from_u128(1), b"{}").await;
+        let sound = chains(&mut conn).await.unwrap();
+        assert_eq!(
+            sound,
+            Chains {
+                heads: 1,
+                recomputed: 1,
+                broken: Vec::new()
+            }
+        );
+        stream(&mut conn, Uuid::from_u128(2), b"{ }").await;
+        stream(&mut conn, Uuid::from_u128(3), b"{}").await;
+        sqlx::query("update es.stream set head = sha256(head) where stream_id = $1")
+            .bind(Uuid::from_u128(3))
+            .execute(&mut conn)
+            .await
+            .unwrap();
+        let mut broken = chains(&mut conn).await.unwrap().broken;
+        broken.sort();
+        assert_eq!(broken, [Uuid::from_u128(2), Uuid::from_u128(3)]);
+    }
+
+    #[tokio::test]
+    async fn waiting_is_measured_by_the_clock_of_the_database() {
+        let template = testing::template("survey", |options| async move {
+            database::migrate(&options, Duration::from_secs(30))
+                .await
+                .map(drop)
+        })
+        .await;
+        let database = template.clone_of_template().await;
+        let mut conn = database.options.connect().await.unwrap();
+        let quiet = Backlog {
+            reservation_ms: None,
+            due_ms: None,
+            parked: 0,
+        };
+        assert_eq!(backlog(&mut conn).await.unwrap(), quiet);
+        stream(&mut conn, Uuid::from_u128(1), b"{}").await;
+        for statement in [
+            "update es.clock set frozen_at_ms = 1000000",
+            "update es.stream set due_at_ms = 940000",
+            "insert into es.receipt (lane, owner_key, operation, key_hash, request_mac, state, subject,
+                                     reserved_at_ms, lease_until_ms, expires_at_ms)
+             values (0, '', 'start', '', '', 'processing', '', 0, 970000, 2000000)",
+            "insert into es.projection_parked values ('runs', 1, 0, gen_random_uuid(), 1, 'poison', 0)",
+        ] {
+            sqlx::query(statement).execute(&mut conn).await.unwrap();
+        }
+        let waiting = Backlog {
+            reservation_ms: Some(30_000),
+            due_ms: Some(60_000),
+            parked: 1,
+        };
+        assert_eq!(backlog(&mut conn).await.unwrap(), waiting);
+    }
+}
