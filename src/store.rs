@@ -13,6 +13,7 @@ pub mod event_store;
 pub mod flush;
 pub mod guarded;
 pub mod inline;
+pub mod key_export;
 pub mod keyfile;
 pub mod keyring;
 pub mod lease;
@@ -22,6 +23,7 @@ pub mod owner;
 pub mod read;
 pub mod receipt;
 pub mod sealing;
+pub mod survey;
 pub mod upcast;
 pub mod watch;
 

@@ -58,7 +58,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
     let mut stop = Box::pin(stop_signal()?);
     let started = tokio::select! {
         started = start(&args, &folder, ticks, context) => started,
-        () = &mut stop => return interrupted(context),
+        () = &mut stop => return Ok(interrupted(context)),
     };
     let (home, running, token) = match started {
         Ok(started) => started,
@@ -88,18 +88,18 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
             Exit::Ok
         }
         Some(Err(failure)) => ticks.fail(failure)?,
-        None => interrupted(context)?,
+        None => interrupted(context),
     };
     let stopped = demo.running.stop().await;
     stopped.map_err(|error| Failure::new(Exit::No, "stop", error.to_string()).fix(error.fix()))?;
     Ok(exit)
 }
 
-fn interrupted(context: &Context) -> Result<Exit, Failure> {
+fn interrupted(context: &Context) -> Exit {
     context
         .output
         .note("interrupted: the demo did not come to its end");
-    Ok(Exit::No)
+    Exit::No
 }
 
 fn server(running: &Running, token: SecretString) -> ServerArgs {

@@ -183,7 +183,7 @@ pub(super) fn database_failure(error: &DatabaseError) -> Failure {
     Failure::new(exit, "database", error.to_string()).fix(error.fix())
 }
 
-fn key_fix(fault: &KeyFileError) -> String {
+pub(super) fn key_fix(fault: &KeyFileError) -> String {
     match fault {
         KeyFileError::Missing { .. } => {
             "put the key file back, or run `helix key import FILE` with an export of it".to_owned()

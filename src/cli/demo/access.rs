@@ -30,7 +30,7 @@ pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
     let known = accounts
         .list()
         .await
-        .map_err(refused)?
+        .map_err(|error| refused(&error))?
         .into_iter()
         .find(|line| line.account.email == EMAIL);
     if let Some(line) = known.as_ref().filter(|line| is_linked(line)) {
@@ -42,7 +42,7 @@ pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
         None => accounts
             .create(EMAIL, "Demo", AccountType::User)
             .await
-            .map_err(refused)?,
+            .map_err(|error| refused(&error))?,
     };
     let tuple = LinkTuple {
         issuer: ISSUER.to_owned(),
@@ -53,7 +53,7 @@ pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
     accounts
         .link(account.account_id, &tuple)
         .await
-        .map_err(refused)?;
+        .map_err(|error| refused(&error))?;
     let account = account.account_id.to_string();
     Ok(Done::new(account.clone()).id(account).status("created"))
 }
@@ -64,7 +64,7 @@ fn is_linked(line: &AccountLine) -> bool {
         .any(|binding| binding.provider == PROVIDER && binding.status == "active")
 }
 
-fn refused(error: AccountsError) -> Failure {
+fn refused(error: &AccountsError) -> Failure {
     Failure::new(Exit::No, "owner", error.to_string()).fix("try `helix demo --reset`")
 }
 
