@@ -27,7 +27,8 @@ pub struct FeedEvent {
     pub at: String,
     pub kind: String,
     pub ver: u16,
-    payload: Vec<u8>,
+    /// The stored bytes.
+    pub payload: Vec<u8>,
 }
 
 /// Part of a lane.

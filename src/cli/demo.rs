@@ -65,7 +65,12 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
         Err(failure) => return ticks.fail(failure),
     };
     let demo = match Client::new(&server(&running, token), context) {
-        Ok(client) => Demo { ticks, home: &home, running, client },
+        Ok(client) => Demo {
+            ticks,
+            home: &home,
+            running,
+            client,
+        },
         Err(failure) => return ticks.fail(failure),
     };
     let done = tokio::select! {
@@ -77,7 +82,9 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
         Some(Ok(())) => {
             demo.announce(context)?;
             stop.await;
-            context.output.note("stopping: requests in flight have 10 s");
+            context
+                .output
+                .note("stopping: requests in flight have 10 s");
             Exit::Ok
         }
         Some(Err(failure)) => ticks.fail(failure)?,
@@ -89,12 +96,17 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
 }
 
 fn interrupted(context: &Context) -> Result<Exit, Failure> {
-    context.output.note("interrupted: the demo did not come to its end");
+    context
+        .output
+        .note("interrupted: the demo did not come to its end");
     Ok(Exit::No)
 }
 
 fn server(running: &Running, token: SecretString) -> ServerArgs {
-    ServerArgs { url: Some(running.base.as_str().to_owned()), token: Some(token) }
+    ServerArgs {
+        url: Some(running.base.as_str().to_owned()),
+        token: Some(token),
+    }
 }
 
 /// Brings up a server that admits the demo's own token.
@@ -115,7 +127,9 @@ async fn start(
     let executor = Arc::clone(&parts.engine) as Arc<dyn TurnExecutor>;
     let running = ticks
         .step("postgres", "Postgres", async {
-            let running = Running::start(&config, executor).await.map_err(not_started)?;
+            let running = Running::start(&config, executor)
+                .await
+                .map_err(not_started)?;
             let version = scalar(&running, "show server_version").await?;
             let version = version.split(' ').next().unwrap_or_default().to_owned();
             Ok(Done::new(running).id(version).status("ready"))
@@ -123,7 +137,11 @@ async fn start(
         .await?;
     let prepared = prepare(&home, &running, ticks, &config).await;
     let documents = documents(&parts, unpacked);
-    match prepared.and_then(|token| ticks.past("documents", "documents indexed", indexing, documents).map(|()| token)) {
+    match prepared.and_then(|token| {
+        ticks
+            .past("documents", "documents indexed", indexing, documents)
+            .map(|()| token)
+    }) {
         Ok(token) => Ok((home, running, token)),
         Err(failure) => {
             // The failure at hand says more than one of stopping would.
@@ -145,10 +163,15 @@ async fn prepare(
             let applied = "select count(*)::text from _sqlx_migrations where success";
             let applied = scalar(running, applied).await?;
             if applied != MIGRATOR.iter().count().to_string() {
-                let message = format!("{applied} of {} migrations are applied", MIGRATOR.iter().count());
+                let message = format!(
+                    "{applied} of {} migrations are applied",
+                    MIGRATOR.iter().count()
+                );
                 return Err(Failure::unavailable("schema", message).fix("start the demo again"));
             }
-            Ok(Done::new(()).id(format!("{applied} migrations")).status("applied"))
+            Ok(Done::new(())
+                .id(format!("{applied} migrations"))
+                .status("applied"))
         })
         .await?;
     let core = running.runs.core();
@@ -158,25 +181,43 @@ async fn prepare(
 }
 
 fn documents(parts: &SolverParts, restored: usize) -> Result<Done<()>, Failure> {
-    let documents: usize = parts.corpora.summary().iter().map(|corpus| corpus.documents).sum();
+    let documents: usize = parts
+        .corpora
+        .summary()
+        .iter()
+        .map(|corpus| corpus.documents)
+        .sum();
     let samples = crate::solver::samples::SAMPLE_DOCUMENTS.len();
     if documents < samples {
         let message = format!("{documents} of {samples} sample documents could be read");
         return Err(Failure::new(Exit::No, "documents", message).fix("try `helix demo --reset`"));
     }
-    let status = if restored == 0 { "kept".to_owned() } else { format!("{restored} unpacked") };
-    Ok(Done::new(()).id(format!("{documents} documents")).status(status))
+    let status = if restored == 0 {
+        "kept".to_owned()
+    } else {
+        format!("{restored} unpacked")
+    };
+    Ok(Done::new(())
+        .id(format!("{documents} documents"))
+        .status(status))
 }
 
 /// Asks the demo's own cluster; the server's connections may not look at migrations.
 async fn scalar(running: &Running, query: &'static str) -> Result<String, Failure> {
-    let endpoint = Cluster::attach(&running.data_dir).map_err(|error| database_failure(&error.into()))?;
+    let endpoint =
+        Cluster::attach(&running.data_dir).map_err(|error| database_failure(&error.into()))?;
     let endpoint = endpoint.ok_or_else(|| {
         Failure::unavailable("database", "the demo's Postgres is gone").fix("start the demo again")
     })?;
     let options = endpoint.connect_options("helix");
-    let mut conn = options.connect().await.map_err(|error| unreadable(&error))?;
-    sqlx::query_scalar(query).fetch_one(&mut conn).await.map_err(|error| unreadable(&error))
+    let mut conn = options
+        .connect()
+        .await
+        .map_err(|error| unreadable(&error))?;
+    sqlx::query_scalar(query)
+        .fetch_one(&mut conn)
+        .await
+        .map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &sqlx::Error) -> Failure {
@@ -189,7 +230,9 @@ impl Demo<'_> {
     fn announce(&self, context: &Context) -> Result<(), Failure> {
         let base = self.running.base.as_str();
         let token_file = self.home.token_file();
-        let helix = std::env::args().next().unwrap_or_else(|| "helix".to_owned());
+        let helix = std::env::args()
+            .next()
+            .unwrap_or_else(|| "helix".to_owned());
         let try_it = format!(
             "HELIX_URL={base} HELIX_TOKEN=\"$(cat {})\" {} run list",
             quoted(&token_file.display().to_string()),
@@ -205,8 +248,17 @@ impl Demo<'_> {
                 ("URL", base.to_owned()),
                 ("API", format!("{base}/api/v1/agent-runs")),
                 ("Health", format!("{base}/readyz")),
-                ("Data", format!("{} (kept; `demo --reset` starts afresh)", self.home.path().display())),
-                ("Token", format!("{} (readable by you alone)", token_file.display())),
+                (
+                    "Data",
+                    format!(
+                        "{} (kept; `demo --reset` starts afresh)",
+                        self.home.path().display()
+                    ),
+                ),
+                (
+                    "Token",
+                    format!("{} (readable by you alone)", token_file.display()),
+                ),
                 ("Try", try_it.clone()),
                 ("Stop", "Ctrl-C".to_owned()),
             ])
@@ -216,7 +268,9 @@ impl Demo<'_> {
 
 /// Ready for a POSIX shell.
 fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%');
+    let plain = |c: char| {
+        c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%')
+    };
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }

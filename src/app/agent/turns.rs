@@ -299,6 +299,9 @@ impl Runs {
         prepared: &Prepared<Run>,
         outcome: &TurnOutcome,
     ) -> Result<Option<StreamAppend>, Problem> {
+        if outcome.receipts.is_empty() && outcome.items.is_empty() {
+            return Ok(None);
+        }
         let cited = prepared
             .events
             .iter()

@@ -27,14 +27,22 @@ const TOKEN_LIFE: i64 = 7 * 86_400;
 /// Finds the demo's account and link, or makes what is missing of them.
 pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
     let accounts = Accounts::new(Arc::clone(core));
-    let known = accounts.list().await.map_err(refused)?.into_iter().find(|line| line.account.email == EMAIL);
+    let known = accounts
+        .list()
+        .await
+        .map_err(refused)?
+        .into_iter()
+        .find(|line| line.account.email == EMAIL);
     if let Some(line) = known.as_ref().filter(|line| is_linked(line)) {
         let account = line.account.account_id.to_string();
         return Ok(Done::new(account.clone()).id(account).status("kept"));
     }
     let account = match known {
         Some(line) => line.account,
-        None => accounts.create(EMAIL, "Demo", AccountType::User).await.map_err(refused)?,
+        None => accounts
+            .create(EMAIL, "Demo", AccountType::User)
+            .await
+            .map_err(refused)?,
     };
     let tuple = LinkTuple {
         issuer: ISSUER.to_owned(),
@@ -42,13 +50,18 @@ pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
         provider: PROVIDER.to_owned(),
         subject: SUBJECT.to_owned(),
     };
-    accounts.link(account.account_id, &tuple).await.map_err(refused)?;
+    accounts
+        .link(account.account_id, &tuple)
+        .await
+        .map_err(refused)?;
     let account = account.account_id.to_string();
     Ok(Done::new(account.clone()).id(account).status("created"))
 }
 
 fn is_linked(line: &AccountLine) -> bool {
-    line.bindings.iter().any(|binding| binding.provider == PROVIDER && binding.status == "active")
+    line.bindings
+        .iter()
+        .any(|binding| binding.provider == PROVIDER && binding.status == "active")
 }
 
 fn refused(error: AccountsError) -> Failure {
@@ -58,7 +71,11 @@ fn refused(error: AccountsError) -> Failure {
 /// Mints the token and keeps it in a file that only its owner can read.
 pub fn token(core: &Core, home: &Home, config: &Config) -> Result<SecretString, Failure> {
     let OAuth::LocalHs256(local) = &config.oauth else {
-        return Err(Failure::new(Exit::No, "token", "the local token lane is closed"));
+        return Err(Failure::new(
+            Exit::No,
+            "token",
+            "the local token lane is closed",
+        ));
     };
     let data = scope::find(LIBRARY_SCOPE).map_or("", |scope| scope.oauth_scope);
     let now = core.clock.stamp().at.millis() / 1_000;
@@ -70,7 +87,13 @@ pub fn token(core: &Core, home: &Home, config: &Config) -> Result<SecretString, 
     let token = EncodingKey::from_secret(local.secret.expose_secret().as_bytes())
         .and_then(|key| jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key))
         .map(SecretString::from)
-        .map_err(|error| Failure::new(Exit::No, "token", format!("no token could be made: {error}")))?;
+        .map_err(|error| {
+            Failure::new(
+                Exit::No,
+                "token",
+                format!("no token could be made: {error}"),
+            )
+        })?;
     home.keep_token(&token)?;
     Ok(token)
 }

@@ -32,7 +32,9 @@ impl Home {
             .mode(0o700)
             .create(path)
             .map_err(|error| unusable(path, &error))?;
-        let path = path.canonicalize().map_err(|error| unusable(path, &error))?;
+        let path = path
+            .canonicalize()
+            .map_err(|error| unusable(path, &error))?;
         let marker = path.join(MARKER);
         if !marker.is_file() {
             let mut entries = std::fs::read_dir(&path).map_err(|error| unusable(&path, &error))?;
@@ -113,7 +115,9 @@ fn clear(path: &Path) -> Result<(), Failure> {
         if entry.file_name() == MARKER || entry.file_name() == "lock" {
             continue;
         }
-        let kind = entry.file_type().map_err(|error| unusable(&entry.path(), &error))?;
+        let kind = entry
+            .file_type()
+            .map_err(|error| unusable(&entry.path(), &error))?;
         let removed = if kind.is_dir() {
             std::fs::remove_dir_all(entry.path())
         } else {
@@ -125,12 +129,18 @@ fn clear(path: &Path) -> Result<(), Failure> {
 }
 
 fn not_a_demo(path: &Path) -> Failure {
-    let message = format!("{} holds files and is not a demo's directory", path.display());
+    let message = format!(
+        "{} holds files and is not a demo's directory",
+        path.display()
+    );
     Failure::new(Exit::No, "not_a_demo", message)
         .fix("run the demo elsewhere, or name an empty directory with --data-dir")
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unavailable("data_dir", format!("{} cannot be used: {error}", path.display()))
-        .fix("run the demo in a directory you can write to, or name one with --data-dir")
+    Failure::unavailable(
+        "data_dir",
+        format!("{} cannot be used: {error}", path.display()),
+    )
+    .fix("run the demo in a directory you can write to, or name one with --data-dir")
 }

@@ -12,8 +12,14 @@ use crate::config::table as t;
 use crate::config::{Config, Environment, Flags, Loaded, Setting, Source};
 
 /// What a person may decide; all else is the demo's own.
-static OPEN: [&Setting; 6] =
-    [&t::LISTEN, &t::METRICS_LISTEN, &t::DATA_DIR, &t::PG_BIN, &t::LOG_FORMAT, &t::LOG_LEVEL];
+static OPEN: [&Setting; 6] = [
+    &t::LISTEN,
+    &t::METRICS_LISTEN,
+    &t::DATA_DIR,
+    &t::PG_BIN,
+    &t::LOG_FORMAT,
+    &t::LOG_LEVEL,
+];
 
 const DATA_DIR: &str = "./helix-demo";
 
@@ -25,12 +31,23 @@ pub const PROVIDER: &str = "helix-demo";
 
 /// The directory: the flag's or the default, never that of another server.
 pub fn data_dir(flags: &SettingFlags) -> Result<PathBuf, Failure> {
-    if let Some(name) = flags.0.0.keys().find(|name| OPEN.iter().all(|open| open.name != **name)) {
+    if let Some(name) = flags
+        .0
+        .0
+        .keys()
+        .find(|name| OPEN.iter().all(|open| open.name != **name))
+    {
         let flag = name.replace('_', "-");
-        return Err(Failure::usage("flag", format!("the demo decides about --{flag} itself"))
-            .fix("leave it out, or use `helix serve`"));
+        return Err(
+            Failure::usage("flag", format!("the demo decides about --{flag} itself"))
+                .fix("leave it out, or use `helix serve`"),
+        );
     }
-    let given = flags.0.0.get(t::DATA_DIR.name).and_then(|values| values.last());
+    let given = flags
+        .0
+        .0
+        .get(t::DATA_DIR.name)
+        .and_then(|values| values.last());
     Ok(PathBuf::from(given.map_or(DATA_DIR, String::as_str)))
 }
 
@@ -38,7 +55,10 @@ pub fn data_dir(flags: &SettingFlags) -> Result<PathBuf, Failure> {
 pub fn config(flags: &SettingFlags, home: &Home, context: &Context) -> Result<Config, Failure> {
     let loaded = load(flags, home, context)?;
     let explicit = |setting: &Setting| {
-        let mut shown = loaded.shown.iter().filter(|shown| shown.name == setting.name);
+        let mut shown = loaded
+            .shown
+            .iter()
+            .filter(|shown| shown.name == setting.name);
         shown.any(|shown| shown.source != Source::Default)
     };
     let (listen, metrics) = (explicit(&t::LISTEN), explicit(&t::METRICS_LISTEN));
@@ -46,7 +66,9 @@ pub fn config(flags: &SettingFlags, home: &Home, context: &Context) -> Result<Co
     config.solver.libraries = vec![home.library()];
     if !listen && is_taken(config.server.listen) {
         let taken = config.server.listen;
-        context.output.note(&format!("{taken} is taken: the demo listens on a free port"));
+        context.output.note(&format!(
+            "{taken} is taken: the demo listens on a free port"
+        ));
         config.server.listen.set_port(0);
     }
     if let Some(address) = &mut config.server.metrics_listen
@@ -76,12 +98,21 @@ fn load(flags: &SettingFlags, home: &Home, context: &Context) -> Result<Loaded, 
         own.0.insert(setting.name, vec![value.to_owned()]);
     }
     let mut environment = vec![(t::LOCAL_JWT_SECRET.variable(), secret.expose_secret())];
-    let open = OPEN.iter().filter(|setting| setting.name != t::DATA_DIR.name);
-    let given = open.flat_map(|setting| setting.env).filter_map(|name| Some((*name, context.environment.get(name)?)));
+    let open = OPEN
+        .iter()
+        .filter(|setting| setting.name != t::DATA_DIR.name);
+    let given = open
+        .flat_map(|setting| setting.env)
+        .filter_map(|name| Some((*name, context.environment.get(name)?)));
     environment.extend(given);
-    if environment.iter().all(|(name, _)| *name != t::LOG_LEVEL.variable()) {
+    if environment
+        .iter()
+        .all(|(name, _)| *name != t::LOG_LEVEL.variable())
+    {
         // Between the steps of a demo only what is wrong is worth a line.
-        own.0.entry(t::LOG_LEVEL.name).or_insert_with(|| vec!["error,helix=warn".to_owned()]);
+        own.0
+            .entry(t::LOG_LEVEL.name)
+            .or_insert_with(|| vec!["error,helix=warn".to_owned()]);
     }
     let environment = Environment::from_pairs(environment);
     Ok(crate::config::load(&own, &environment, home.path()))

@@ -23,7 +23,12 @@ pub struct Done<T> {
 
 impl<T> Done<T> {
     pub fn new(value: T) -> Self {
-        Self { value, id: String::new(), status: String::new(), detail: None }
+        Self {
+            value,
+            id: String::new(),
+            status: String::new(),
+            detail: None,
+        }
     }
 
     pub fn id(mut self, id: impl Into<String>) -> Self {
@@ -85,14 +90,18 @@ impl Ticks {
         ended: Result<Done<T>, Failure>,
     ) -> Result<T, Failure> {
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        let done = ended.map_err(|failure| failure.details(json!({ "step": step, "what": what, "ms": ms })))?;
+        let done = ended
+            .map_err(|failure| failure.details(json!({ "step": step, "what": what, "ms": ms })))?;
         let object = json!({
             "step": step, "ok": true, "what": what, "id": done.id, "status": done.status, "ms": ms,
             "detail": done.detail,
         });
         self.output.answer(&object, |output| {
             let id = shortened(&done.id);
-            output.line(&format!("✓ {what:WHAT$} {id:ID$} {:STATUS$} {ms:>6} ms", done.status))?;
+            output.line(&format!(
+                "✓ {what:WHAT$} {id:ID$} {:STATUS$} {ms:>6} ms",
+                done.status
+            ))?;
             match &done.detail {
                 Some(detail) => output.line(&format!("    {detail}")),
                 None => Ok(()),
@@ -104,13 +113,24 @@ impl Ticks {
     /// Says which step went wrong and what to do. The exit code of a demo is then 1, whatever the
     /// failure would be elsewhere; a wrong command line stays one.
     pub fn fail(self, failure: Failure) -> Result<Exit, Failure> {
-        let Failure::Told(told) = failure else { return Err(failure) };
+        let Failure::Told(told) = failure else {
+            return Err(failure);
+        };
         if told.exit == Exit::Usage {
             return Err(Failure::Told(told));
         }
-        let from = told.details.as_ref().filter(|details| details["step"].is_string());
-        let place = from.map_or_else(|| json!({ "step": "start", "what": "start", "ms": 0 }), Clone::clone);
-        let fix = told.fix.clone().unwrap_or_else(|| "try again, or start afresh with `helix demo --reset`".to_owned());
+        let from = told
+            .details
+            .as_ref()
+            .filter(|details| details["step"].is_string());
+        let place = from.map_or_else(
+            || json!({ "step": "start", "what": "start", "ms": 0 }),
+            Clone::clone,
+        );
+        let fix = told
+            .fix
+            .clone()
+            .unwrap_or_else(|| "try again, or start afresh with `helix demo --reset`".to_owned());
         if self.output.is_json() {
             let mut object = place;
             object["ok"] = false.into();
@@ -120,7 +140,8 @@ impl Ticks {
             let what = place["what"].as_str().unwrap_or("start");
             self.output.line(&format!("✗ {what}"))?;
         }
-        self.output.note(&format!("error[{}]: {}", told.code, told.message));
+        self.output
+            .note(&format!("error[{}]: {}", told.code, told.message));
         self.output.note(&format!("fix: {fix}"));
         Ok(Exit::No)
     }
@@ -135,7 +156,9 @@ fn shortened(id: &str) -> String {
 
 /// A text field of an answer, or a failure that names it.
 pub fn text<'a>(body: &'a Value, field: &str) -> Result<&'a str, Failure> {
-    body[field].as_str().ok_or_else(|| wrong(format!("the server's answer has no `{field}`")))
+    body[field]
+        .as_str()
+        .ok_or_else(|| wrong(format!("the server's answer has no `{field}`")))
 }
 
 /// An answer that is not what it must be.

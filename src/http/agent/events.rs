@@ -48,7 +48,14 @@ pub async fn events(
             )
             .await;
         }
-        respond::value(&door.runs.events(&admitted.caller, &run, query).await?)
+        let page = tokio::select! {
+            page = door.runs.events(&admitted.caller, &run, query) => page?,
+            () = readiness.drained() => {
+                let now = EventsQuery { wait_ms: 0, ..query };
+                door.runs.events(&admitted.caller, &run, now).await?
+            }
+        };
+        respond::value(&page)
     })
     .await
 }
@@ -147,8 +154,12 @@ impl Following {
                 self.quiet_since = tokio::time::Instant::now();
                 return Some(Bytes::from_static(b": still here\n\n"));
             }
-            // Woken by a commit, or to look at the ledger row again.
-            let _timed_out = tokio::time::timeout(CHECK_EVERY, watch.past(self.after)).await;
+            // Woken by a commit, by a stop, or to look at the ledger row again.
+            tokio::select! {
+                () = watch.past(self.after) => {}
+                () = self.readiness.drained() => {}
+                () = tokio::time::sleep(CHECK_EVERY) => {}
+            }
         }
     }
 
