@@ -21,6 +21,7 @@ use crate::metrics::Metrics;
 use crate::store::keyring::KeyringError;
 use crate::store::{Core, CoreConfig};
 use crate::worker::executor::TurnExecutor;
+use crate::worker::projector::Projectors;
 use crate::worker::sweeper::Sweeper;
 use database::{Database, DatabaseError};
 
@@ -52,6 +53,7 @@ pub struct Running {
     pub base: BaseUrl,
     pub runs: Runs,
     pub sweeper: Sweeper,
+    pub projectors: Projectors,
     pub data_dir: PathBuf,
     readiness: Readiness,
     handles: Vec<ServerHandle>,
@@ -123,6 +125,8 @@ impl Running {
         let door = parts::agent_door(config, &core, runs.clone(), base.clone())?;
         let sweeper = Sweeper::new(runs.clone());
         tasks.spawn(sweeper.clone().run());
+        let projectors = Projectors::new(Arc::clone(runs.core()));
+        tasks.spawn(projectors.clone().run());
         readiness.open(Arc::new(door));
         Ok(Self {
             address,
@@ -130,6 +134,7 @@ impl Running {
             base,
             runs,
             sweeper,
+            projectors,
             data_dir: config.data.dir.clone(),
             readiness,
             handles,

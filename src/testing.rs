@@ -254,6 +254,7 @@ impl TestApp {
     /// Lets background work finish everything that is due now.
     pub async fn settle(&self) {
         while self.servers[0].sweeper.sweep().await.unwrap() > 0 {}
+        self.servers[0].projectors.settle().await.unwrap();
     }
 
     /// Stops every server, then checks what must hold after any history: the chain of every

@@ -34,11 +34,16 @@ fn started(profile: &str) -> FeedEvent {
         "constraints": sealed, "database_scope": [], "completion_contract": contract, "max_steps": 4,
         "expires_at": AT, "policy": {"allowed_tools": [], "required_evidence": [], "policy_hash": "x"},
         "summary": "Started."});
-    event("run", "run_started", &json!({"public": public, "state": state}))
+    event(
+        "run",
+        "run_started",
+        &json!({"public": public, "state": state}),
+    )
 }
 
 fn cancelled() -> FeedEvent {
-    let payload = json!({"public": {"version": 2, "reason": {"$sealed": "AAAA"}}, "state": {"at": AT}});
+    let payload =
+        json!({"public": {"version": 2, "reason": {"$sealed": "AAAA"}}, "state": {"at": AT}});
     event("run", "run_cancelled", &payload)
 }
 
@@ -56,7 +61,10 @@ fn fold(row: Option<&Activity>, event: &FeedEvent) -> Result<Activity, Poison> {
 #[test]
 fn a_start_counts_for_the_account_it_names_in_clear() {
     let row = fold(None, &started(ADA)).unwrap();
-    assert_eq!((row.account, row.runs_started), (AccountId::parse(ADA).unwrap(), 1));
+    assert_eq!(
+        (row.account, row.runs_started),
+        (AccountId::parse(ADA).unwrap(), 1)
+    );
     let ended = fold(Some(&row), &cancelled()).unwrap();
     assert_eq!((ended.runs_started, ended.turns), (1, row.turns));
 }
@@ -73,10 +81,22 @@ fn a_link_is_a_sign_of_life_and_no_run() {
 #[test]
 fn what_cannot_be_folded_says_why_and_nothing_of_its_content() {
     let row = fold(None, &started(ADA)).unwrap();
-    let timeless = FeedEvent { at: "yesterday".to_owned(), ..started(ADA) };
-    let broken = FeedEvent { payload: b"{\"canary\"".to_vec(), ..started(ADA) };
-    let unknown = FeedEvent { kind: "run_invented".to_owned(), ..started(ADA) };
-    let stranger = FeedEvent { stream_kind: "room".to_owned(), ..started(ADA) };
+    let timeless = FeedEvent {
+        at: "yesterday".to_owned(),
+        ..started(ADA)
+    };
+    let broken = FeedEvent {
+        payload: b"{\"canary\"".to_vec(),
+        ..started(ADA)
+    };
+    let unknown = FeedEvent {
+        kind: "run_invented".to_owned(),
+        ..started(ADA)
+    };
+    let stranger = FeedEvent {
+        stream_kind: "room".to_owned(),
+        ..started(ADA)
+    };
     for (row, event, expected) in [
         (None, timeless, Poison::NoTime),
         (None, broken, Poison::Undecodable),
@@ -94,7 +114,12 @@ fn what_cannot_be_folded_says_why_and_nothing_of_its_content() {
 
 #[test]
 fn an_old_shape_is_read_through_the_upcasters() {
-    let old = FeedEvent { kind: "run_started".to_owned(), ver: 0, payload: b"1".to_vec(), ..started(ADA) };
+    let old = FeedEvent {
+        kind: "run_started".to_owned(),
+        ver: 0,
+        payload: b"1".to_vec(),
+        ..started(ADA)
+    };
     assert_eq!(fold(None, &old), Err(Poison::Undecodable));
     let row = AccountActivity::fold(None, &old, |kind, ver, payload| {
         assert_eq!((kind, ver, payload), ("run_started", 0, json!(1)));

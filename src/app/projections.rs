@@ -9,7 +9,9 @@ mod runs;
 use std::time::{Duration, Instant};
 
 use helix_projections::access::account_activity::table::AccountActivity;
-use helix_projections::projector::{Checked, Parked, ProjectError, Projection, Projector, Switched};
+use helix_projections::projector::{
+    Checked, Parked, ProjectError, Projection, Projector, Switched,
+};
 
 use crate::store::{Core, StoreError, inline, lease};
 use crate::worker::projector::present_shape;
@@ -117,7 +119,10 @@ pub async fn rebuild(
         }
     };
     lease::release(&core.pool, &task, holder).await?;
-    done.map(|rebuilt| Rebuilt { took: started.elapsed(), ..rebuilt })
+    done.map(|rebuilt| Rebuilt {
+        took: started.elapsed(),
+        ..rebuilt
+    })
 }
 
 async fn work(
@@ -128,7 +133,12 @@ async fn work(
     match name {
         Name::Run => runs::rebuild(core, tell).await,
         Name::AccountActivity => {
-            let Switched { from, to, events, parked } = activity(core).rebuild(tell).await?;
+            let Switched {
+                from,
+                to,
+                events,
+                parked,
+            } = activity(core).rebuild(tell).await?;
             Ok(Rebuilt {
                 events,
                 took: Duration::ZERO,

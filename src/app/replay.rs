@@ -69,7 +69,9 @@ pub async fn replay(core: &Core, run: RunId, until: Option<u64>) -> Result<Repla
     if let Some(seq) = until
         && seq > stored.head.version
     {
-        return Err(ReplayError::NoSuchEvent { last: stored.head.version });
+        return Err(ReplayError::NoSuchEvent {
+            last: stored.head.version,
+        });
     }
     let key = core.key(stored.last_key).await?;
     let ours = fold::fold(&mut snapshot, &stored, key.as_deref(), until, Keep::Events).await?;
@@ -81,7 +83,10 @@ pub async fn replay(core: &Core, run: RunId, until: Option<u64>) -> Result<Repla
         run_id: run,
         events: shown.version,
         hash: shown.head,
-        head: Head { seq: stored.head.version, hash: stored.head.head },
+        head: Head {
+            seq: stored.head.version,
+            hash: stored.head.head,
+        },
         erased: key.is_none(),
         equal: differences.is_empty(),
         run: until.and_then(|_| RunView::of(&shown.state, run)),
@@ -123,7 +128,11 @@ async fn peer_differences(
     // Whoever reads later may see more, never less.
     if theirs.len() < ours.events.len() {
         let (ours, theirs) = (ours.events.len().to_string(), theirs.len().to_string());
-        return Ok(vec![peer::difference(stream, &format!("{ours} events"), &format!("{theirs} events"))]);
+        return Ok(vec![peer::difference(
+            stream,
+            &format!("{ours} events"),
+            &format!("{theirs} events"),
+        )]);
     }
     let states = match peer::fold(stream, key, &ours.events, &theirs, until) {
         Ok(states) => states,
@@ -136,5 +145,9 @@ async fn peer_differences(
             (None, None) => true,
             (Some(_), None) | (None, Some(_)) => false,
         };
-    Ok(if agree { Vec::new() } else { vec![peer::difference(stream, "one state", "another state")] })
+    Ok(if agree {
+        Vec::new()
+    } else {
+        vec![peer::difference(stream, "one state", "another state")]
+    })
 }

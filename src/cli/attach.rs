@@ -2,43 +2,26 @@
 
 use std::sync::Arc;
 
-use secrecy::ExposeSecret;
-use sqlx::postgres::PgConnectOptions;
-
 use super::failure::{Exit, Failure};
+use super::serve::{database_failure, not_started};
 use crate::config::Config;
-use crate::metrics::Metrics;
-use crate::store::keyring::KeyringError;
-use crate::store::{Core, CoreConfig, StoreError};
+use crate::server;
+use crate::store::{Core, StoreError};
 
-/// Keeps whatever runs for the sake of the store; dropping it may end that.
-#[derive(Debug)]
-pub struct Guard;
-
-/// Opens the store that the configuration names.
-pub async fn open_store(config: &Config) -> Result<(Arc<Core>, Guard), Failure> {
-    let Some(url) = &config.database.url else {
-        return Err(Failure::not_built("with the embedded database"));
-    };
-    let options: PgConnectOptions = url.expose_secret().parse().map_err(|_| {
-        Failure::usage("invalid_config", "database.url is not a database address")
-            .fix("write postgres://USER@HOST/DATABASE")
-    })?;
-    let settings = CoreConfig {
-        lanes: u8::try_from(config.database.lanes).unwrap_or(u8::MAX),
-        ..CoreConfig::default()
-    };
-    let metrics = Metrics::new().map_err(|error| Failure::new(Exit::No, "metrics", error.to_string()))?;
-    let opened = Core::open(&options, &config.data.kek_file, settings, metrics).await;
-    Ok((opened.map_err(|error| keyring_failure(&error))?, Guard))
-}
-
-fn keyring_failure(error: &KeyringError) -> Failure {
-    match error {
-        KeyringError::File(error) => Failure::unavailable("key_file", error.to_string())
-            .fix("import the key file of this database: `helix key --help`"),
-        KeyringError::Store(error) => store_failure(error),
-    }
+/// Opens the store that the configuration names, starting the embedded cluster if nobody runs it,
+/// and closes both behind the work.
+pub async fn with_store<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(Arc<Core>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (core, database) = server::open_store(config).await.map_err(not_started)?;
+    let ended = work(Arc::clone(&core)).await;
+    core.close().await;
+    database
+        .close()
+        .await
+        .map_err(|error| database_failure(&error))?;
+    ended
 }
 
 /// What a store error means to somebody at a terminal.

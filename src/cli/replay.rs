@@ -5,7 +5,7 @@ use clap::Args;
 use helix_aggregates::ids::RunId;
 use serde_json::json;
 
-use super::attach::{open_store, store_failure};
+use super::attach::{store_failure, with_store};
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::{Context, SettingFlags};
@@ -26,9 +26,13 @@ pub struct ReplayArgs {
 pub async fn run(args: ReplayArgs, context: &Context) -> Result<Exit, Failure> {
     let run = RunId::parse(&args.run).map_err(|_| not_found())?;
     let config = context.load(&args.settings)?;
-    let (core, _guard) = open_store(&config).await?;
-    let replayed = replay(&core, run, args.until).await.map_err(failure)?;
-    context.output.answer(&replayed, |out| people(&replayed, out))?;
+    let replayed = with_store(&config, async |core| {
+        replay(&core, run, args.until).await.map_err(failure)
+    })
+    .await?;
+    context
+        .output
+        .answer(&replayed, |out| people(&replayed, out))?;
     Ok(if replayed.equal { Exit::Ok } else { Exit::No })
 }
 
@@ -49,28 +53,50 @@ fn failure(error: ReplayError) -> Failure {
 }
 
 fn people(replayed: &Replayed, out: Output) -> Result<(), Failure> {
-    let Replayed { run_id, events, hash, .. } = replayed;
+    let Replayed {
+        run_id,
+        events,
+        hash,
+        ..
+    } = replayed;
     for difference in &replayed.differences {
         let (field, stored, folded) = (&difference.field, &difference.stored, &difference.folded);
-        out.line(&format!("{run_id} differs in {field}: stored {stored}, folded {folded}"))?;
+        out.line(&format!(
+            "{run_id} differs in {field}: stored {stored}, folded {folded}"
+        ))?;
     }
     if let Some(run) = &replayed.run {
         let word = |value: serde_json::Value| {
-            value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned)
         };
-        let status = [json!(run.lifecycle_status), json!(run.completion_status), json!(run.terminal_authority_status)];
+        let status = [
+            json!(run.lifecycle_status),
+            json!(run.completion_status),
+            json!(run.terminal_authority_status),
+        ];
         out.pairs(&[
             ("run", run_id.to_string()),
             ("status", status.map(word).join(" / ")),
             ("version", run.version.to_string()),
-            ("steps", format!("{} of {}", run.budget.steps_used, run.budget.max_steps)),
+            (
+                "steps",
+                format!("{} of {}", run.budget.steps_used, run.budget.max_steps),
+            ),
             ("objective", run.objective.clone()),
             ("summary", run.summary.clone().unwrap_or_default()),
         ])?;
     }
     if replayed.equal {
-        let texts = if replayed.erased { "; its texts are erased and were not compared" } else { "" };
-        out.line(&format!("equal: {events} events of {run_id}, hash {hash}, read twice{texts}"))?;
+        let texts = if replayed.erased {
+            "; its texts are erased and were not compared"
+        } else {
+            ""
+        };
+        out.line(&format!(
+            "equal: {events} events of {run_id}, hash {hash}, read twice{texts}"
+        ))?;
     }
     Ok(())
 }

@@ -43,7 +43,10 @@ pub struct Readiness {
 
 impl Default for Readiness {
     fn default() -> Self {
-        Self { draining: watch::Sender::new(false), door: Arc::default() }
+        Self {
+            draining: watch::Sender::new(false),
+            door: Arc::default(),
+        }
     }
 }
 

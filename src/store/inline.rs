@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::StoreError;
 use super::append::InlineRow;
 use super::owner::Lane;
-use super::read::{StoredEvent, StreamHead, event_of, head_of, unsigned};
+use super::read::{StreamHead, head_of, unsigned};
 
 /// A stream's head and inline row, and what the log alone says beside it.
 #[derive(Debug, Clone)]
@@ -79,27 +79,6 @@ pub async fn rows(
     .fetch_all(conn)
     .await?;
     rows.iter().map(row_of).collect()
-}
-
-/// At most `limit` events of a stream after `after`, in order.
-pub async fn events(
-    conn: &mut PgConnection,
-    lane: Lane,
-    stream: Uuid,
-    after: u64,
-    limit: i64,
-) -> Result<Vec<StoredEvent>, StoreError> {
-    let rows = sqlx::query(
-        "select seq, at, kind, ver, key_id, payload, meta, hash from es.event
-          where lane = $1 and stream_id = $2 and seq > $3 order by seq limit $4",
-    )
-    .bind(lane.number())
-    .bind(stream)
-    .bind(i64::try_from(after).unwrap_or(i64::MAX))
-    .bind(limit)
-    .fetch_all(conn)
-    .await?;
-    rows.iter().map(event_of).collect()
 }
 
 /// Events in the whole log, for those who show how far they are.

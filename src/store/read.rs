@@ -2,7 +2,7 @@
 
 use helix_aggregates::chain::Hash;
 use sqlx::postgres::PgRow;
-use sqlx::{PgPool, Row};
+use sqlx::{PgExecutor, PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
@@ -71,7 +71,7 @@ pub fn head_of(row: &PgRow) -> Result<StreamHead, StoreError> {
 
 /// At most `limit` events after `after`, in order.
 pub async fn events(
-    pool: &PgPool,
+    executor: impl PgExecutor<'_>,
     lane: Lane,
     stream: Uuid,
     after: u64,
@@ -85,7 +85,7 @@ pub async fn events(
     .bind(stream)
     .bind(i64::try_from(after).unwrap_or(i64::MAX))
     .bind(limit)
-    .fetch_all(pool)
+    .fetch_all(executor)
     .await?;
     rows.iter().map(event_of).collect()
 }

@@ -129,13 +129,11 @@ impl Hub {
                 listener = listen(&pool).await;
             }
             match &mut listener {
-                Some(open) => {
-                    match tokio::time::timeout(LOOK_EVERY, open.try_recv()).await {
-                        Ok(Ok(_)) => self.heard(),
-                        Ok(Err(_)) => listener = None,
-                        Err(_) => {}
-                    }
-                }
+                Some(open) => match tokio::time::timeout(LOOK_EVERY, open.try_recv()).await {
+                    Ok(Ok(_)) => self.heard(),
+                    Ok(Err(_)) => listener = None,
+                    Err(_) => {}
+                },
                 None => tokio::time::sleep(LOOK_EVERY).await,
             }
             self.look(&pool).await;

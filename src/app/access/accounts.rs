@@ -13,6 +13,7 @@ use helix_aggregates::access::agent_account::error::AgentAccountError;
 use helix_aggregates::ids::{AccountId, binding_ref};
 use helix_aggregates::text::Text;
 use helix_aggregates::time::Timestamp;
+use helix_projections::access::account_activity::view::{self as account_activity, ActivityView};
 use helix_projections::agent::ERASED;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -80,6 +81,8 @@ pub struct AccountLine {
     pub name: String,
     pub created_at: Timestamp,
     pub bindings: Vec<BindingLine>,
+    /// May lag behind the log by a moment.
+    pub activity: ActivityView,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -357,14 +360,30 @@ impl Accounts {
 
     /// The accounts of this server, oldest first, at most 1,000.
     pub async fn list(&self) -> Result<Vec<AccountLine>, AccountsError> {
-        let mut lines = Vec::new();
-        for listed in accounts::list(&self.core.pool, 1_000).await? {
-            lines.push(self.line(listed).await?);
+        let listed = accounts::list(&self.core.pool, 1_000).await?;
+        let ids: Vec<AccountId> = listed
+            .iter()
+            .map(|one| AccountId::new(one.account))
+            .collect();
+        let totals = account_activity::totals(&self.core.pool, &ids)
+            .await
+            .map_err(StoreError::from)?;
+        let mut lines = Vec::with_capacity(listed.len());
+        for one in listed {
+            let activity = totals
+                .get(&AccountId::new(one.account))
+                .copied()
+                .unwrap_or_default();
+            lines.push(self.line(one, activity).await?);
         }
         Ok(lines)
     }
 
-    async fn line(&self, listed: ListedAccount) -> Result<AccountLine, AccountsError> {
+    async fn line(
+        &self,
+        listed: ListedAccount,
+        activity: ActivityView,
+    ) -> Result<AccountLine, AccountsError> {
         let key = self.core.key(Some(listed.key_id)).await?;
         let body = key.and_then(|key| open_body(&key, listed.account, &listed.body));
         let (email, name) = body.map_or_else(
@@ -391,6 +410,7 @@ impl Accounts {
             name,
             created_at: Timestamp::from_millis(listed.created_at_ms),
             bindings: bindings.collect(),
+            activity,
         })
     }
 }

@@ -34,7 +34,9 @@ pub(super) async fn check(
         while let Some(page) = judge_page(core, conn, lane, after, &mut checked).await? {
             after = page.last;
             tell(page.events);
-            page.differing.into_iter().for_each(|(_, found)| checked.differ(found));
+            page.differing
+                .into_iter()
+                .for_each(|(_, found)| checked.differ(found));
         }
     }
     Ok(checked)
@@ -76,7 +78,10 @@ pub(super) async fn rebuild(
 
 async fn lanes(conn: &mut PgConnection) -> Result<Vec<Lane>, sqlx::Error> {
     let heads = feed::heads(conn).await?;
-    Ok(heads.into_iter().filter_map(|(lane, _)| u8::try_from(lane).ok().and_then(Lane::new)).collect())
+    Ok(heads
+        .into_iter()
+        .filter_map(|(lane, _)| u8::try_from(lane).ok().and_then(Lane::new))
+        .collect())
 }
 
 /// Some runs of a lane, judged.
@@ -95,8 +100,14 @@ async fn judge_page(
     counts: &mut Checked,
 ) -> Result<Option<Judged>, StoreError> {
     let rows = inline::rows(conn, Run::KIND, lane, after, PAGE).await?;
-    let Some(last) = rows.last() else { return Ok(None) };
-    let mut page = Judged { last: last.stream, events: 0, differing: Vec::new() };
+    let Some(last) = rows.last() else {
+        return Ok(None);
+    };
+    let mut page = Judged {
+        last: last.stream,
+        events: 0,
+        differing: Vec::new(),
+    };
     for stored in &rows {
         let (fold, found) = judge(core, conn, stored).await?;
         page.events += fold.loaded.version;
@@ -132,7 +143,9 @@ async fn renew(
 ) -> Result<bool, RebuildError> {
     for _ in 0..ATTEMPTS {
         let mut snapshot = inline::snapshot(&core.pool).await?;
-        let Some(stored) = inline::row(&mut snapshot, Run::KIND, lane, stream).await? else { return Ok(false) };
+        let Some(stored) = inline::row(&mut snapshot, Run::KIND, lane, stream).await? else {
+            return Ok(false);
+        };
         let (fold, found) = judge(core, &mut snapshot, &stored).await?;
         snapshot.rollback().await?;
         if found.is_empty() {
@@ -146,9 +159,17 @@ async fn renew(
             told.differ(found);
             return Ok(false);
         }
-        let sealed_for = Stream { id: stream, lane, owner: stored.head.owner, key };
+        let sealed_for = Stream {
+            id: stream,
+            lane,
+            owner: stored.head.owner,
+            key,
+        };
         let row = log::row(&sealed_for, &fold.loaded)?;
-        let span = Span { created_ms: fold.created.millis(), updated_ms: fold.loaded.at.millis() };
+        let span = Span {
+            created_ms: fold.created.millis(),
+            updated_ms: fold.loaded.at.millis(),
+        };
         if inline::replace(&core.pool, &stored, &row, span).await? {
             return Ok(true);
         }

@@ -17,9 +17,19 @@ use crate::store::sealing::DataKey;
 /// Places of one view that are named.
 const NAMED: usize = 8;
 
-fn difference(stream: Uuid, field: &str, stored: impl Into<String>, folded: impl Into<String>) -> Difference {
+fn difference(
+    stream: Uuid,
+    field: &str,
+    stored: impl Into<String>,
+    folded: impl Into<String>,
+) -> Difference {
     let (field, stored, folded) = (field.to_owned(), stored.into(), folded.into());
-    Difference { stream: Some(stream), field, stored, folded }
+    Difference {
+        stream: Some(stream),
+        field,
+        stored,
+        folded,
+    }
 }
 
 /// The head, which proves that nothing was cut off or put behind.
@@ -27,27 +37,59 @@ pub(in crate::app) fn head(stored: &StoredRow, fold: &Fold) -> Vec<Difference> {
     let (stream, head, loaded) = (stored.stream, &stored.head, &fold.loaded);
     let mut found = Vec::new();
     if let Some(fault) = &fold.fault {
-        found.push(difference(stream, "log", fault, "events that follow one another"));
+        found.push(difference(
+            stream,
+            "log",
+            fault,
+            "events that follow one another",
+        ));
     } else if head.version != loaded.version {
-        found.push(difference(stream, "version", head.version.to_string(), loaded.version.to_string()));
+        found.push(difference(
+            stream,
+            "version",
+            head.version.to_string(),
+            loaded.version.to_string(),
+        ));
     } else if head.head != loaded.head {
-        found.push(difference(stream, "head", head.head.to_string(), loaded.head.to_string()));
+        found.push(difference(
+            stream,
+            "head",
+            head.head.to_string(),
+            loaded.head.to_string(),
+        ));
     }
     found
 }
 
 /// The inline row. `key` is the one of the stream's last event; without it texts are not compared.
-pub(in crate::app) fn summary(stored: &StoredRow, key: Option<&DataKey>, fold: &Fold) -> Vec<Difference> {
+pub(in crate::app) fn summary(
+    stored: &StoredRow,
+    key: Option<&DataKey>,
+    fold: &Fold,
+) -> Vec<Difference> {
     let (stream, head, loaded) = (stored.stream, &stored.head, &fold.loaded);
     let summary = Inline::summary(&loaded.state, stream);
-    let optional = |value: Option<i64>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
+    let optional =
+        |value: Option<i64>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
     let key_id = |id: Option<Uuid>| id.map_or_else(|| "none".to_owned(), |id| id.to_string());
     let clear = [
         ("status", head.status.clone(), summary.status.clone()),
-        ("due_at_ms", optional(stored.due_ms), optional(summary.due.map(Timestamp::millis))),
+        (
+            "due_at_ms",
+            optional(stored.due_ms),
+            optional(summary.due.map(Timestamp::millis)),
+        ),
         ("key_id", key_id(head.key_id), key_id(stored.last_key)),
-        ("created_at_ms", head.created_at_ms.to_string(), fold.created.millis().to_string()),
-        ("updated_at_ms", head.updated_at_ms.to_string(), loaded.at.millis().to_string()),
+        (
+            "created_at_ms",
+            head.created_at_ms.to_string(),
+            fold.created.millis().to_string(),
+        ),
+        (
+            "updated_at_ms",
+            head.updated_at_ms.to_string(),
+            loaded.at.millis().to_string(),
+        ),
     ];
     let mut found: Vec<Difference> = clear
         .into_iter()
@@ -75,12 +117,19 @@ fn body(stored: &StoredRow, key: Option<&DataKey>, run: &Run) -> Vec<Difference>
         (Some(stored), Some(folded)) => {
             let value = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap_or(Value::Null);
             let mut places = Vec::new();
-            differing(&value(&stored), &value(&folded), &mut "body".to_owned(), &mut places);
+            differing(
+                &value(&stored),
+                &value(&folded),
+                &mut "body".to_owned(),
+                &mut places,
+            );
             if places.is_empty() {
                 places.push("body, in its spelling".to_owned());
             }
             let named = places.into_iter().take(NAMED);
-            named.map(|place| difference(stream, &place, "one value", "another")).collect()
+            named
+                .map(|place| difference(stream, &place, "one value", "another"))
+                .collect()
         }
     }
 }

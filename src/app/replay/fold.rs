@@ -5,9 +5,9 @@ use helix_aggregates::time::Timestamp;
 use sqlx::PgConnection;
 
 use crate::store::StoreError;
-use crate::store::inline::{self, StoredRow};
+use crate::store::inline::StoredRow;
 use crate::store::log::{Loaded, step};
-use crate::store::read::{PAGE, StoredEvent};
+use crate::store::read::{self, PAGE, StoredEvent};
 use crate::store::sealing::DataKey;
 
 /// A run as its events alone tell it.
@@ -42,7 +42,7 @@ pub(in crate::app) async fn fold(
     let mut fold = Fold::default();
     loop {
         let after = fold.loaded.version;
-        let page = inline::events(conn, stored.lane, stored.stream, after, PAGE).await?;
+        let page = read::events(&mut *conn, stored.lane, stored.stream, after, PAGE).await?;
         let is_last = page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
         for event in page {
             match step(&mut fold.loaded, stored.stream, key, &event) {

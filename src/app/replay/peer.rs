@@ -38,7 +38,10 @@ pub(super) async fn read(
     stream: Uuid,
 ) -> Result<Result<Vec<SerializedEvent>, &'static str>, StoreError> {
     let repository = PostgresEventRepository::new(pool.clone());
-    match repository.get_events::<Sourced<Run>>(&stream.to_string()).await {
+    match repository
+        .get_events::<Sourced<Run>>(&stream.to_string())
+        .await
+    {
         Ok(events) => Ok(Ok(events)),
         Err(error) if is_bad_data(&error) => Ok(Err("not readable as JSON")),
         Err(PersistenceError::OptimisticLockError) => Err(StoreError::HeadMoved),
@@ -55,7 +58,9 @@ pub(super) async fn read(
 
 /// The database could not turn the stored bytes into text or JSON (class 22).
 fn is_bad_data(error: &PersistenceError) -> bool {
-    let PersistenceError::UnknownError(cause) = error else { return false };
+    let PersistenceError::UnknownError(cause) = error else {
+        return false;
+    };
     cause
         .downcast_ref::<sqlx::Error>()
         .and_then(sqlx::Error::as_database_error)
@@ -74,7 +79,13 @@ pub(super) fn fold(
     let mut aggregate = Sourced::<Run>::default();
     let mut at_until = None;
     for (our, their) in ours.iter().zip(theirs) {
-        let refuse = || Box::new(difference(stream, &format!("event {}", our.seq), "another event"));
+        let refuse = || {
+            Box::new(difference(
+                stream,
+                &format!("event {}", our.seq),
+                "another event",
+            ))
+        };
         if !is_same(our, their) {
             return Err(refuse());
         }
@@ -84,7 +95,10 @@ pub(super) fn fold(
             at_until = Some(aggregate.0.clone());
         }
     }
-    Ok(States { last: aggregate.0, at_until })
+    Ok(States {
+        last: aggregate.0,
+        at_until,
+    })
 }
 
 fn is_same(our: &StoredEvent, their: &SerializedEvent) -> bool {
@@ -105,7 +119,13 @@ fn decode(
     let mut payload = their.payload.get(&their.event_type)?.clone();
     // The view does not tell which key an event was sealed under.
     let key = key.filter(|key| our.key_id == Some(key.id()));
-    open_marks(&mut payload, key, stream, u64::try_from(their.sequence).ok()?).ok()?;
+    open_marks(
+        &mut payload,
+        key,
+        stream,
+        u64::try_from(their.sequence).ok()?,
+    )
+    .ok()?;
     let ver = their.event_version.parse().ok()?;
     let (_, payload) = upcast(UPCASTERS, &their.event_type, ver, payload);
     let tagged = Value::Object(std::iter::once((their.event_type.clone(), payload)).collect());

@@ -17,7 +17,10 @@ enum Line {
 
 async fn ended(world: &World, words: &[&str]) -> Result<Exit, Failure> {
     let line = Line::try_parse_from(std::iter::once("helix").chain(words.iter().copied())).unwrap();
-    let (url, key_file) = (world.database.url(), world.core.keyring.path().display().to_string());
+    let (url, key_file) = (
+        world.database.url(),
+        world.core.keyring.path().display().to_string(),
+    );
     let context = Context {
         output: Output::Json,
         environment: Environment::from_pairs([
@@ -48,15 +51,37 @@ async fn the_commands_end_with_the_exit_code_of_their_answer() {
     ] {
         assert_eq!(ended(&world, words).await, Ok(Exit::Ok), "{words:?}");
     }
-    let missing = ended(&world, &["replay", "run_00000000-0000-0000-0000-000000000000"]).await;
+    let missing = ended(
+        &world,
+        &["replay", "run_00000000-0000-0000-0000-000000000000"],
+    )
+    .await;
     assert_eq!(missing.unwrap_err().code(), "run_not_found");
     let beyond = ended(&world, &["replay", run.as_str(), "--until", "2"]).await;
     assert_eq!(beyond.unwrap_err().code(), "no_such_event");
 
-    world.core.pool.execute("update es.stream set status = 'queued'").await.unwrap();
+    world
+        .core
+        .pool
+        .execute("update es.stream set status = 'queued'")
+        .await
+        .unwrap();
     assert_eq!(ended(&world, &["replay", run.as_str()]).await, Ok(Exit::No));
-    assert_eq!(ended(&world, &["projections", "rebuild", "--check"]).await, Ok(Exit::No));
-    assert_eq!(ended(&world, &["projections", "rebuild", "account_activity", "--check"]).await, Ok(Exit::Ok));
-    assert_eq!(ended(&world, &["projections", "rebuild", "run"]).await, Ok(Exit::Ok));
+    assert_eq!(
+        ended(&world, &["projections", "rebuild", "--check"]).await,
+        Ok(Exit::No)
+    );
+    assert_eq!(
+        ended(
+            &world,
+            &["projections", "rebuild", "account_activity", "--check"]
+        )
+        .await,
+        Ok(Exit::Ok)
+    );
+    assert_eq!(
+        ended(&world, &["projections", "rebuild", "run"]).await,
+        Ok(Exit::Ok)
+    );
     assert_eq!(ended(&world, &["replay", run.as_str()]).await, Ok(Exit::Ok));
 }

@@ -42,7 +42,9 @@ pub struct World {
 impl World {
     pub async fn new() -> Self {
         let template = testing::template("projector", |options| async move {
-            database::migrate(&options, Duration::from_secs(30)).await.map(drop)
+            database::migrate(&options, Duration::from_secs(30))
+                .await
+                .map(drop)
         })
         .await;
         let database = template.clone_of_template().await;
@@ -66,17 +68,28 @@ impl World {
     /// A connection that may do what no process of ours may.
     pub async fn superuser(&self) -> PgConnection {
         let mut conn = self.database.options.connect().await.unwrap();
-        conn.execute("alter table es.event disable trigger user").await.unwrap();
+        conn.execute("alter table es.event disable trigger user")
+            .await
+            .unwrap();
         conn
     }
 
     async fn stream(&self, owner: &str) -> Stream {
         let owner = self.core.keyring.owner("test", &[owner.as_bytes()]);
         let lane = self.core.lane(&owner).await.unwrap();
-        let (wrapped, key) = self.core.keyring.make(self.core.ids.uuid(), &owner, 0).unwrap();
+        let (wrapped, key) = self
+            .core
+            .keyring
+            .make(self.core.ids.uuid(), &owner, 0)
+            .unwrap();
         let mut conn = self.core.pool.acquire().await.unwrap();
         ledger::add_data_key(&mut conn, &wrapped).await.unwrap();
-        Stream { id: self.core.ids.stream(lane), lane, owner, key }
+        Stream {
+            id: self.core.ids.stream(lane),
+            lane,
+            owner,
+            key,
+        }
     }
 
     /// A run in the lane of `owner`, started for `account`.
@@ -88,7 +101,11 @@ impl World {
     }
 
     pub async fn totals(&self, account: AccountId) -> ActivityView {
-        totals(&self.core.pool, &[account]).await.unwrap().remove(&account).unwrap_or_default()
+        totals(&self.core.pool, &[account])
+            .await
+            .unwrap()
+            .remove(&account)
+            .unwrap_or_default()
     }
 
     pub async fn projected(&self) -> Vec<String> {
@@ -96,24 +113,50 @@ impl World {
                 a.turns_waiting, a.turns_blocked, a.turns_failed, a.turns_budget_exhausted, a.last_at_ms)::text
            from access.account_activity a join es.projection_live v using (version)
           where v.name = 'account_activity' order by a.stream_id";
-        sqlx::query_scalar(rows).fetch_all(&self.core.pool).await.unwrap()
+        sqlx::query_scalar(rows)
+            .fetch_all(&self.core.pool)
+            .await
+            .unwrap()
     }
 
     /// Everything a proof could have changed, as text.
     pub async fn everything(&self) -> Vec<String> {
         let mut all = Vec::new();
-        for table in ["es.stream", "es.event", "es.projection", "es.projection_live", "es.projection_parked", "access.account_activity"] {
+        for table in [
+            "es.stream",
+            "es.event",
+            "es.projection",
+            "es.projection_live",
+            "es.projection_parked",
+            "access.account_activity",
+        ] {
             let rows = format!("select t::text from {table} t order by 1");
-            all.extend(sqlx::query_scalar::<_, String>(&rows).fetch_all(&self.core.pool).await.unwrap());
+            all.extend(
+                sqlx::query_scalar::<_, String>(&rows)
+                    .fetch_all(&self.core.pool)
+                    .await
+                    .unwrap(),
+            );
         }
         all
     }
 }
 
 async fn open(database: &TestDatabase, keys: &TempDir) -> Arc<Core> {
-    let config = CoreConfig { lanes: 3, read_connections: 6, ..CoreConfig::default() };
+    let config = CoreConfig {
+        lanes: 3,
+        read_connections: 6,
+        ..CoreConfig::default()
+    };
     let key_file = keys.path().join("kek");
-    Core::open(&database.options, &key_file, config, Metrics::new().unwrap()).await.unwrap()
+    Core::open(
+        &database.options,
+        &key_file,
+        config,
+        Metrics::new().unwrap(),
+    )
+    .await
+    .unwrap()
 }
 
 /// A small generator, so that a failing history can be had again.
@@ -125,14 +168,19 @@ impl Dice {
     }
 
     pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % limit
     }
 }
 
 pub fn at(second: usize) -> Stamp {
     let second = i64::try_from(second).unwrap();
-    Stamp { at: Timestamp::from_millis(1_796_040_000_000 + second * 1_000) }
+    Stamp {
+        at: Timestamp::from_millis(1_796_040_000_000 + second * 1_000),
+    }
 }
 
 pub fn account(number: u128) -> AccountId {
@@ -149,7 +197,12 @@ pub struct History {
 
 impl History {
     pub fn new(seed: u64) -> Self {
-        Self { dice: Dice::new(seed), second: 0, runs: Vec::new(), bindings: Vec::new() }
+        Self {
+            dice: Dice::new(seed),
+            second: 0,
+            runs: Vec::new(),
+            bindings: Vec::new(),
+        }
     }
 
     pub async fn go_on(&mut self, world: &World, steps: usize) {
@@ -167,17 +220,24 @@ impl History {
         let number = self.dice.below(4);
         let owner = format!("owner {number} {}", self.dice.below(3));
         let account = account(number as u128);
-        self.runs.push((world.start(&owner, account, at(self.second)).await, account));
+        self.runs
+            .push((world.start(&owner, account, at(self.second)).await, account));
     }
 
     async fn bind(&mut self, world: &World) {
         if self.bindings.is_empty() || self.dice.below(3) == 0 {
-            self.bindings.push(world.stream(&format!("tuple {}", self.bindings.len())).await);
+            self.bindings.push(
+                world
+                    .stream(&format!("tuple {}", self.bindings.len()))
+                    .await,
+            );
         }
         let index = self.dice.below(self.bindings.len());
         let text = |text: &str| Text::parse(text).unwrap();
         let command = if self.dice.below(2) == 0 {
-            AgentAccountCommand::Revoke { reason: Text::parse("gone").unwrap() }
+            AgentAccountCommand::Revoke {
+                reason: Text::parse("gone").unwrap(),
+            }
         } else {
             AgentAccountCommand::Link(Box::new(NewBinding {
                 account: account(self.dice.below(4) as u128),
@@ -187,7 +247,13 @@ impl History {
                 subject: text("ada"),
             }))
         };
-        act(&world.bindings, &self.bindings[index], &command, at(self.second)).await;
+        act(
+            &world.bindings,
+            &self.bindings[index],
+            &command,
+            at(self.second),
+        )
+        .await;
     }
 
     async fn change(&mut self, world: &World) {
@@ -199,9 +265,14 @@ impl History {
         let run = world.runs.load(&stream).await.unwrap();
         let expected = run.state.version();
         let command = match (run.state.claim(), self.dice.below(10)) {
-            (_, 0) => RunCommand::Cancel { expected, reason: Some(Text::parse("enough").unwrap()) },
+            (_, 0) => RunCommand::Cancel {
+                expected,
+                reason: Some(Text::parse("enough").unwrap()),
+            },
             (_, 1) => RunCommand::Lapse,
-            (_, 2) => RunCommand::Recover { abandon_after_sweep: Duration::from_secs(30) },
+            (_, 2) => RunCommand::Recover {
+                abandon_after_sweep: Duration::from_secs(30),
+            },
             (Some(claim), _) => RunCommand::Finish(Box::new(FinishTurn {
                 operation: claim.operation,
                 claimed_version: claim.version,
@@ -244,7 +315,10 @@ impl History {
                 }],
                 ..good
             },
-            3 => TurnResult { contradictions: vec!["two timetables".to_owned()], ..good },
+            3 => TurnResult {
+                contradictions: vec!["two timetables".to_owned()],
+                ..good
+            },
             _ => TurnResult { ok: false, ..good },
         }
     }
@@ -274,7 +348,10 @@ fn brief(account: AccountId) -> RunBrief {
             require_terminal_authority: false,
             ..CompletionContract::default()
         },
-        budget: Budget { max_steps: 4, expires_in_seconds: 3_000 },
+        budget: Budget {
+            max_steps: 4,
+            expires_in_seconds: 3_000,
+        },
         policy: policy(),
     }
 }
