@@ -49,6 +49,29 @@ fn the_commands_of_the_readme_print_what_the_readme_shows() {
 }
 
 #[test]
+fn the_demo_ticks_the_steps_that_the_readme_shows() {
+    let readme = readme();
+    let shown = readme.split("```text\n").nth(1).unwrap();
+    // The lines below the steps name places of the machine it ran on.
+    let steps = shown.split("\n\n").next().unwrap();
+    assert!(steps.starts_with('✓'), "{steps}");
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_helix"))
+        .args(["demo", "--check"])
+        .env_clear()
+        .env("PATH", std::env::var("PATH").unwrap())
+        .env("HELIX_LISTEN", "127.0.0.1:0")
+        .env("HELIX_METRICS_LISTEN", "off")
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}\n{err}");
+    assert_eq!(masked(&printed), masked(steps), "{printed}");
+}
+
+#[test]
 fn the_two_commands_of_the_readme_are_the_ones_that_ci_runs() {
     let readme = readme();
     let first = readme.split("```sh\n").nth(1).unwrap();
@@ -188,12 +211,16 @@ fn masked(text: &str) -> Vec<String> {
         ),
         (r"\b[0-9a-f]{8,64}\b", "HEX"),
         (r"\b\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
+        (r"[0-9a-f]+…", "SHORTENED"),
+        (r"\d+ migrations", "MIGRATIONS"),
+        (r"\b1[5-8]\.\d+\b", "POSTGRES"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
         (r"\b\d+(\.\d+)? ?(ms|bytes)\b", "SIZE"),
     ];
     let masks = masks.map(|(pattern, name)| (Regex::new(pattern).unwrap(), name));
     let mask = |line: &str| {
-        let line = line.trim_end().to_owned();
+        // Columns are as wide as what was masked.
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         masks.iter().fold(line, |line, (mask, name)| {
             mask.replace_all(&line, *name).into_owned()
         })
