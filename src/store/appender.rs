@@ -26,10 +26,23 @@ const MAX_BYTES: usize = 4 << 20;
 const REGROUP: Duration = Duration::from_micros(400);
 /// How long one flush is retried while the database is away.
 const RETRY_FOR: Duration = Duration::from_secs(10);
+/// How long the database may be silent over one attempt, after which the line counts as broken.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How long a caller waits for its verdict. The append may still be made after that: the caller's
+/// key tells.
+const VERDICT: Duration = Duration::from_secs(20);
 
 struct Job {
     append: Append,
     answer: oneshot::Sender<Result<(), StoreError>>,
+}
+
+/// Jobs that are written together.
+struct Part {
+    jobs: Vec<Job>,
+    /// They were part of a flush that may have been committed unheard: a refusal may only mean
+    /// that they stand.
+    lost_commit: bool,
 }
 
 /// The way into one lane.
@@ -86,7 +99,10 @@ impl Appender {
         queue
             .try_send(Job { append, answer })
             .map_err(|_| StoreError::Overloaded)?;
-        verdict.await.map_err(|_| StoreError::TimedOut)?
+        let verdict = tokio::time::timeout(VERDICT, verdict).await;
+        verdict
+            .map_err(|_| StoreError::TimedOut)?
+            .map_err(|_| StoreError::TimedOut)?
     }
 }
 
@@ -208,9 +224,16 @@ impl LaneTask {
 
     /// Writes a batch and answers it; a refused batch is halved until the refusal stands alone.
     async fn flush(&mut self, batch: Vec<Job>) {
-        let mut parts = vec![batch];
-        while let Some(mut part) = parts.pop() {
-            match self.write(&part).await {
+        let mut parts = vec![Part {
+            jobs: batch,
+            lost_commit: false,
+        }];
+        while let Some(Part {
+            jobs: mut part,
+            lost_commit,
+        }) = parts.pop()
+        {
+            match self.write(&part, lost_commit).await {
                 Ok(()) => self.accept(part),
                 Err(failure) if part.len() == 1 => {
                     if let Some(job) = part.pop() {
@@ -223,29 +246,26 @@ impl LaneTask {
                     error,
                     ..
                 }) => Self::turn_away(part, &error),
-                Err(_) => {
+                Err(Failure { lost_commit, .. }) => {
                     self.lanes.metrics.flush_splits.inc();
                     let second = part.split_off(part.len() / 2);
                     // The first half is popped, and so written, first.
-                    parts.push(second);
-                    parts.push(part);
+                    for jobs in [second, part] {
+                        parts.push(Part { jobs, lost_commit });
+                    }
                 }
             }
         }
     }
 
     /// Tries one flush until the database gives a verdict or stays away for too long.
-    async fn write(&self, part: &[Job]) -> Result<(), Failure> {
+    async fn write(&self, part: &[Job], mut lost_commit: bool) -> Result<(), Failure> {
         let appends: Vec<&Append> = part.iter().map(|job| &job.append).collect();
         let started = Instant::now();
         let mut pause = Duration::from_millis(20);
-        let mut lost_commit = false;
         loop {
             let timer = self.lanes.metrics.flush_seconds.start_timer();
-            let outcome = match self.lanes.pool.acquire().await {
-                Ok(mut conn) => flush::write(&mut conn, self.lanes.form, self.lane, &appends).await,
-                Err(error) => Err(error),
-            };
+            let outcome = self.attempt(&appends).await;
             timer.observe_duration();
             let Err(error) = outcome else { return Ok(()) };
             let kind = FailureKind::of(&error);
@@ -267,6 +287,19 @@ impl LaneTask {
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(1));
+        }
+    }
+
+    async fn attempt(&self, appends: &[&Append]) -> Result<(), sqlx::Error> {
+        let mut conn = self.lanes.pool.acquire().await?;
+        let writing = flush::write(&mut conn, self.lanes.form, self.lane, appends);
+        match tokio::time::timeout(SILENCE, writing).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                // A statement may still be under way on it, so it must never be used again.
+                drop(conn.detach());
+                Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))
+            }
         }
     }
 

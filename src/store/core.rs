@@ -19,10 +19,14 @@ use super::database;
 use super::flush::Form;
 use super::keyring::{Keyring, KeyringError};
 use super::owner::{self, Lane, MAX_LANES, OwnerKey};
+use super::patience::in_time;
 use super::sealing::DataKey;
 use super::watch::Hub;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
+
+/// How long a pool's connections may take to come back when the store closes.
+const CLOSE: Duration = Duration::from_secs(5);
 
 /// How the store is set up.
 #[derive(Debug, Clone)]
@@ -158,13 +162,18 @@ impl Core {
 
     /// Whether the database answers now.
     pub async fn answers(&self) -> bool {
-        sqlx::query("select 1").execute(&self.pool).await.is_ok()
+        in_time(sqlx::query("select 1").execute(&self.pool))
+            .await
+            .is_ok()
     }
 
     /// Closes every connection, after the last flush of what was queued.
     pub async fn close(&self) {
         for pool in self.pools.iter().chain([&self.pool]) {
-            pool.close().await;
+            // A database that has stopped answering does not hold up the end of the process.
+            if tokio::time::timeout(CLOSE, pool.close()).await.is_err() {
+                tracing::warn!("connections were left open: the database does not answer");
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use super::StoreError;
 use super::keyfile::{BUCKETS, KeyFile, KeyFileError};
 use super::ledger::WrappedKey;
 use super::owner::OwnerKey;
+use super::patience::in_time;
 use super::sealing::{DataKey, open_with, seal_with};
 
 /// Unwrapped keys kept in memory.
@@ -193,11 +194,11 @@ impl Keyring {
         if let Some(key) = self.cache.get(&key_id) {
             return Ok(Some(key));
         }
-        let row = sqlx::query(
+        let row = in_time(sqlx::query(
             "select kek_id, wrapped from es.data_key where key_id = $1 and dropped_at_ms is null",
         )
         .bind(key_id)
-        .fetch_optional(pool)
+        .fetch_optional(pool))
         .await?;
         let Some(row) = row else { return Ok(None) };
         let (kek, wrapped): (String, Vec<u8>) = (row.try_get("kek_id")?, row.try_get("wrapped")?);

@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::StoreError;
 use super::owner::{Lane, OwnerKey};
+use super::patience::in_time;
 
 /// Events fetched by one query while a whole stream is read.
 pub const PAGE: i64 = 1_000;
@@ -43,14 +44,13 @@ pub async fn head(
     lane: Lane,
     stream: Uuid,
 ) -> Result<Option<StreamHead>, StoreError> {
-    let row = sqlx::query(
+    let row = in_time(sqlx::query(
         "select kind, owner_key, version, head, created_at_ms, updated_at_ms, status, key_id, body
            from es.stream where lane = $1 and stream_id = $2",
     )
     .bind(lane.number())
     .bind(stream)
-    .fetch_optional(pool)
-    .await?;
+    .fetch_optional(pool)).await?;
     row.map(|row| head_of(&row)).transpose()
 }
 
@@ -77,15 +77,17 @@ pub async fn events(
     after: u64,
     limit: i64,
 ) -> Result<Vec<StoredEvent>, StoreError> {
-    let rows = sqlx::query(
-        "select seq, at, kind, ver, key_id, payload, meta, hash from es.event
+    let rows = in_time(
+        sqlx::query(
+            "select seq, at, kind, ver, key_id, payload, meta, hash from es.event
           where lane = $1 and stream_id = $2 and seq > $3 order by seq limit $4",
+        )
+        .bind(lane.number())
+        .bind(stream)
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(limit)
+        .fetch_all(executor),
     )
-    .bind(lane.number())
-    .bind(stream)
-    .bind(i64::try_from(after).unwrap_or(i64::MAX))
-    .bind(limit)
-    .fetch_all(executor)
     .await?;
     rows.iter().map(event_of).collect()
 }
@@ -116,13 +118,15 @@ pub struct DueStream {
 
 /// Streams of a kind whose time has come, the longest waiting first.
 pub async fn due(pool: &PgPool, kind: &str, limit: i64) -> Result<Vec<DueStream>, StoreError> {
-    let rows = sqlx::query(
-        "select lane, stream_id, owner_key, key_id, es.now_ms() as now_ms from es.stream
-          where due_at_ms <= es.now_ms() and kind = $1 order by due_at_ms limit $2",
+    let rows = in_time(
+        sqlx::query(
+            "select lane, stream_id, owner_key, key_id, es.now_ms() as now_ms from es.stream
+          where due_at_ms <= (select es.now_ms()) and kind = $1 order by due_at_ms limit $2",
+        )
+        .bind(kind)
+        .bind(limit)
+        .fetch_all(pool),
     )
-    .bind(kind)
-    .bind(limit)
-    .fetch_all(pool)
     .await?;
     let due = |row: &PgRow| {
         let lane = u8::try_from(row.try_get::<i16, _>("lane")?)

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::StoreError;
 use super::owner::{Lane, OwnerKey};
+use super::patience::in_time;
 
 /// How long a key is remembered from its reservation: 24 hours.
 pub const RETENTION_MS: i64 = 24 * 3_600_000;
@@ -89,7 +90,7 @@ pub async fn find(
     lane: Lane,
     key: &ReceiptKey,
 ) -> Result<Option<FoundReceipt>, StoreError> {
-    let row = sqlx::query(
+    let row = in_time(sqlx::query(
         "select request_mac, subject, claimed_version, state, status, key_id, body, lease_until_ms,
                 lease_until_ms <= es.now_ms() as lapsed
            from es.receipt
@@ -100,8 +101,7 @@ pub async fn find(
     .bind(&key.owner.as_bytes()[..])
     .bind(&key.operation)
     .bind(&key.key_hash[..])
-    .fetch_optional(pool)
-    .await?;
+    .fetch_optional(pool)).await?;
     let Some(row) = row else { return Ok(None) };
     let stored: String = row.try_get("state")?;
     let state = match stored.as_str() {
@@ -131,27 +131,31 @@ pub async fn find(
 
 /// Records that the outcome of a reservation will never be known from the receipt alone.
 pub async fn mark_unknown(pool: &PgPool, lane: Lane, key: &ReceiptKey) -> Result<(), StoreError> {
-    sqlx::query(
-        "update es.receipt set state = 'outcome_unknown'
+    in_time(
+        sqlx::query(
+            "update es.receipt set state = 'outcome_unknown'
           where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
             and state = 'processing'",
+        )
+        .bind(lane.number())
+        .bind(&key.owner.as_bytes()[..])
+        .bind(&key.operation)
+        .bind(&key.key_hash[..])
+        .execute(pool),
     )
-    .bind(lane.number())
-    .bind(&key.owner.as_bytes()[..])
-    .bind(&key.operation)
-    .bind(&key.key_hash[..])
-    .execute(pool)
     .await?;
     Ok(())
 }
 
 /// Deletes receipts that are forgotten anyway, at most 1,000 a call.
 pub async fn sweep(pool: &PgPool) -> Result<u64, StoreError> {
-    let done = sqlx::query(
-        "delete from es.receipt where ctid in
+    let done = in_time(
+        sqlx::query(
+            "delete from es.receipt where ctid in
             (select ctid from es.receipt where expires_at_ms <= es.now_ms() limit 1000)",
+        )
+        .execute(pool),
     )
-    .execute(pool)
     .await?;
     Ok(done.rows_affected())
 }

@@ -1,7 +1,8 @@
 //! Continuing a run: claim, execute, finalise (`agent-api` 2.2, 2.7, 2.8).
 //!
-//! Claim and reservation are one flush; result, events and completed receipt are another. The turn
-//! runs in a task of its own: a client that hangs up changes nothing.
+//! Claim and reservation are one flush; result, events and completed receipt are another. From the
+//! claim on, everything runs in a task of its own: a client that hangs up changes nothing, also
+//! between the commit of its claim and the start of its turn.
 
 use std::sync::Arc;
 
@@ -62,14 +63,29 @@ impl Runs {
         let run = named(caller, run_id)?;
         let operation = format!("continue:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
+        let (runs, caller, request) = (self.clone(), caller.clone(), request.clone());
+        let task = self
+            .core
+            .spawn(async move { runs.claim_and_execute(&caller, &keyed, run, &request).await });
+        task.await
+            .map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
+    }
+
+    async fn claim_and_execute(
+        &self,
+        caller: &Caller,
+        keyed: &Keyed,
+        run: RunId,
+        request: &ContinueRequest,
+    ) -> Result<Reply, Problem> {
         for _ in 0..ATTEMPTS {
             let found = self.find(caller, run).await?;
             if let Some(reply) = keyed.replay(&self.core, caller).await? {
                 return Ok(reply);
             }
-            match self.claim(caller, &keyed, &found, request).await? {
+            match self.claim(caller, keyed, &found, request).await? {
                 Some(Claimed::Ended(reply)) => return Ok(reply),
-                Some(Claimed::Turn(turn)) => return self.detach(*turn).await,
+                Some(Claimed::Turn(turn)) => return self.execute(*turn).await,
                 // Another writer was faster: look again.
                 None => {}
             }
@@ -178,14 +194,6 @@ impl Runs {
         } else {
             ClaimHolder::Revoked
         })
-    }
-
-    /// Runs the turn in a task of its own and waits for its answer.
-    async fn detach(&self, turn: Turn) -> Result<Reply, Problem> {
-        let runs = self.clone();
-        let task = self.core.spawn(async move { runs.execute(turn).await });
-        task.await
-            .map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
     }
 
     async fn execute(&self, turn: Turn) -> Result<Reply, Problem> {
