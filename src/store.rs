@@ -45,6 +45,11 @@ pub enum StoreError {
     ReceiptTaken,
     #[error("the credential behind this command was revoked")]
     Revoked,
+    /// The unique rule that was broken, by its name in the schema.
+    #[error("{0} holds this value already")]
+    Duplicate(&'static str),
+    #[error("the wrapping key of a new data key was retired by another process")]
+    KeyRetired,
     #[error("the append queue is full")]
     Overloaded,
     #[error("the database is not available")]

@@ -171,9 +171,11 @@ impl From<StoreError> for Problem {
             | StoreError::Unavailable(_)
             | StoreError::TimedOut
             | StoreError::HeadMoved => Code::Unavailable,
-            StoreError::ReceiptTaken | StoreError::Damaged(_) | StoreError::KeyMissing(_) => {
-                Code::Internal
-            }
+            StoreError::ReceiptTaken
+            | StoreError::Duplicate(_)
+            | StoreError::KeyRetired
+            | StoreError::Damaged(_)
+            | StoreError::KeyMissing(_) => Code::Internal,
         };
         let problem = Self::new(code);
         if let StoreError::Unavailable(source) = &error {

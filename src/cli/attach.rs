@@ -34,6 +34,8 @@ pub fn store_failure(error: &StoreError) -> Failure {
         StoreError::HeadMoved
         | StoreError::ReceiptTaken
         | StoreError::Revoked
+        | StoreError::Duplicate(_)
+        | StoreError::KeyRetired
         | StoreError::Overloaded
         | StoreError::Unavailable(_)
         | StoreError::TimedOut => Failure::unavailable("database", error.to_string())

@@ -7,14 +7,17 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
+use prometheus::IntGauge;
 use sqlx::PgPool;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::StoreError;
 use super::append::{Append, Priority};
 use super::flush::{self, Form};
 use super::owner::Lane;
+use super::read;
 use super::watch::Hub;
 use crate::metrics::Metrics;
 
@@ -50,6 +53,8 @@ struct Part {
 pub struct Appender {
     ordinary: mpsc::Sender<Job>,
     withdrawals: mpsc::Sender<Job>,
+    /// Commands whose verdict is awaited.
+    awaited: IntGauge,
 }
 
 impl std::fmt::Debug for Job {
@@ -71,7 +76,8 @@ pub struct Lanes {
 
 impl Appender {
     /// Starts the task of `lane`. It ends when the last handle is dropped, after the last flush.
-    pub fn start(lane: Lane, lanes: Lanes) -> Self {
+    pub fn start(lane: Lane, lanes: Lanes, tasks: &mut JoinSet<()>) -> Self {
+        let awaited = lanes.metrics.append_queue.clone();
         let (ordinary, from_ordinary) = mpsc::channel(lanes.queue.max(1));
         let (withdrawals, from_withdrawals) = mpsc::channel((lanes.queue / 8).max(64));
         let task = LaneTask {
@@ -82,10 +88,11 @@ impl Appender {
             waiting: VecDeque::new(),
             answered: 0,
         };
-        tokio::spawn(task.run());
+        tasks.spawn(task.run());
         Self {
             ordinary,
             withdrawals,
+            awaited,
         }
     }
 
@@ -99,6 +106,7 @@ impl Appender {
         queue
             .try_send(Job { append, answer })
             .map_err(|_| StoreError::Overloaded)?;
+        self.awaited.inc();
         let verdict = tokio::time::timeout(VERDICT, verdict).await;
         verdict
             .map_err(|_| StoreError::TimedOut)?
@@ -136,12 +144,10 @@ impl LaneTask {
         if self.waiting.is_empty() {
             let job = tokio::select! {
                 biased;
-                Some(job) = self.from_withdrawals.recv() => job,
-                job = self.from_ordinary.recv() => match job {
-                    Some(job) => job,
-                    None => return false,
-                },
+                Some(job) = self.from_withdrawals.recv() => Some(job),
+                job = self.from_ordinary.recv() => job.or_else(|| self.from_withdrawals.try_recv().ok()),
             };
+            let Some(job) = job else { return false };
             self.waiting.push_back(job);
         }
         self.drain();
@@ -163,10 +169,6 @@ impl LaneTask {
             };
             self.waiting.push_back(job);
         }
-        self.lanes
-            .metrics
-            .append_queue
-            .set(i64::try_from(self.from_ordinary.len()).unwrap_or(i64::MAX));
     }
 
     /// Gives the callers just answered a moment to return: without it two half-sized groups take
@@ -242,10 +244,10 @@ impl LaneTask {
                     }
                 }
                 Err(Failure {
-                    kind: FailureKind::Away,
+                    kind: kind @ (FailureKind::Away | FailureKind::Full),
                     error,
                     ..
-                }) => Self::turn_away(part, &error),
+                }) => self.turn_away(part, kind, &error),
                 Err(Failure { lost_commit, .. }) => {
                     self.lanes.metrics.flush_splits.inc();
                     let second = part.split_off(part.len() / 2);
@@ -309,14 +311,16 @@ impl LaneTask {
         }
     }
 
-    fn turn_away(part: Vec<Job>, error: &sqlx::Error) {
-        tracing::error!(commands = part.len(), error = %Redacted(error), "the database stayed away; appends were turned away");
+    fn turn_away(&self, part: Vec<Job>, kind: FailureKind, error: &sqlx::Error) {
+        let commands = part.len();
+        tracing::error!(commands, error = %Redacted(error), "appends were turned away");
         for job in part {
-            let _unheard = job.answer.send(Err(StoreError::TimedOut));
+            self.answer(job, Err(kind.turned_away()));
         }
     }
 
     fn answer(&self, job: Job, verdict: Result<(), StoreError>) {
+        self.lanes.metrics.append_queue.dec();
         if verdict.is_ok() {
             let events: usize = job
                 .append
@@ -345,6 +349,8 @@ impl LaneTask {
             }
             Some("HX002") => Err(StoreError::ReceiptTaken),
             Some("HX003") => Err(StoreError::Revoked),
+            Some("23503") => Err(StoreError::KeyRetired),
+            Some("23505") => Err(StoreError::Duplicate(unique_rule(&failure.error))),
             // The plain form cannot say which part was refused.
             Some("22012") => self.which_part(append).await,
             _ => Err(StoreError::Unavailable(failure.error)),
@@ -356,16 +362,8 @@ impl LaneTask {
         let Some(stream) = append.streams.first() else {
             return Ok(false);
         };
-        sqlx::query_scalar(
-            "select exists (select 1 from es.event where lane = $1 and stream_id = $2 and seq = $3 and hash = $4)",
-        )
-        .bind(self.lane.number())
-        .bind(stream.stream)
-        .bind(i64::try_from(stream.version()).unwrap_or(i64::MAX))
-        .bind(&stream.head().as_bytes()[..])
-        .fetch_one(&self.lanes.pool)
-        .await
-        .map_err(StoreError::from)
+        let (version, head) = (stream.version(), stream.head());
+        read::holds(&self.lanes.pool, self.lane, stream.stream, version, &head).await
     }
 
     async fn which_part(&self, append: &Append) -> Result<(), StoreError> {
@@ -420,6 +418,15 @@ enum FailureKind {
 }
 
 impl FailureKind {
+    /// What callers hear of a whole flush that failed this way.
+    fn turned_away(self) -> StoreError {
+        match self {
+            // Undone for certain, so that nobody has to ask what became of it.
+            Self::Full => StoreError::Overloaded,
+            Self::Away | Self::Refused | Self::Contended => StoreError::TimedOut,
+        }
+    }
+
     fn of(error: &sqlx::Error) -> Self {
         let Some(database) = error.as_database_error() else {
             return Self::Away;
@@ -431,6 +438,17 @@ impl FailureKind {
             Some("53100" | "58030" | "53200") => Self::Full,
             _ => Self::Refused,
         }
+    }
+}
+
+/// The unique rules that a command can break, by the names the schema gives them.
+fn unique_rule(error: &sqlx::Error) -> &'static str {
+    match error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::constraint)
+    {
+        Some("account_email") => "account_email",
+        _ => "a unique value",
     }
 }
 

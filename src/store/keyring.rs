@@ -8,7 +8,7 @@ use chacha20poly1305::aead::KeyInit;
 use hmac::{Hmac, Mac};
 use quick_cache::sync::Cache;
 use sha2::Sha256;
-use sqlx::{PgPool, Row};
+use sqlx::{PgConnection, PgPool, Row};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
@@ -19,6 +19,8 @@ use super::owner::OwnerKey;
 use super::patience::in_time;
 use super::sealing::{DataKey, open_with, seal_with};
 
+/// Names the lock of everybody who makes or changes the key file.
+const KEY_FILE_LOCK: i64 = 0x6865_6c69_7802;
 /// Unwrapped keys kept in memory.
 const CACHED: usize = 10_000;
 
@@ -46,8 +48,14 @@ impl From<sqlx::Error> for KeyringError {
 impl Keyring {
     /// Opens the key file of this database, or makes one for a database that has none yet.
     pub async fn open(path: &Path, pool: &PgPool, fresh_id: Uuid) -> Result<Self, KeyringError> {
+        let mut alone = pool.begin().await?;
+        // One process at a time: two that start together must not each make a file.
+        sqlx::query("select pg_advisory_xact_lock($1)")
+            .bind(KEY_FILE_LOCK)
+            .execute(&mut *alone)
+            .await?;
         let expected: Option<Uuid> = sqlx::query_scalar("select file_id from es.key_file")
-            .fetch_optional(pool)
+            .fetch_optional(&mut *alone)
             .await?;
         let file = match (KeyFile::load(path)?, expected) {
             (Some(file), Some(expected)) if file.file_id == expected => file,
@@ -63,46 +71,16 @@ impl Keyring {
                 }
                 .into());
             }
-            (found, None) => Self::adopt(path, pool, found, fresh_id).await?,
+            (found, None) => adopt(path, &mut alone, found, fresh_id).await?,
         };
+        // After a crash in the middle of a rotation the newest keys may not be named yet.
+        name_keks(&mut alone, &file).await?;
+        alone.commit().await?;
         Ok(Self {
             path: path.to_owned(),
             file: RwLock::new(file),
             cache: Cache::new(CACHED),
         })
-    }
-
-    /// The file is durable before the database names it, so a crash between the two is harmless.
-    async fn adopt(
-        path: &Path,
-        pool: &PgPool,
-        found: Option<KeyFile>,
-        fresh_id: Uuid,
-    ) -> Result<KeyFile, KeyringError> {
-        let file = if let Some(file) = found {
-            file
-        } else {
-            let file = KeyFile::fresh(fresh_id)
-                .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
-            file.store(path)?;
-            file
-        };
-        name_keks(pool, &file).await?;
-        sqlx::query("insert into es.key_file (file_id) values ($1) on conflict do nothing")
-            .bind(file.file_id)
-            .execute(pool)
-            .await?;
-        let named: Uuid = sqlx::query_scalar("select file_id from es.key_file")
-            .fetch_one(pool)
-            .await?;
-        if named == file.file_id {
-            Ok(file)
-        } else {
-            Err(KeyFileError::Foreign {
-                path: path.to_owned(),
-            }
-            .into())
-        }
     }
 
     /// A MAC for look-ups: equal inputs of one domain meet, and nobody without the key file can
@@ -215,7 +193,8 @@ impl Keyring {
         Ok(Some(key))
     }
 
-    fn reload(&self) -> Result<(), StoreError> {
+    /// Reads the file again: another process may have rotated it.
+    pub fn reload(&self) -> Result<(), StoreError> {
         let loaded = KeyFile::load(&self.path)
             .map_err(|error| StoreError::Damaged(error.to_string()))?
             .ok_or_else(|| StoreError::KeyMissing("file".to_owned()))?;
@@ -224,29 +203,36 @@ impl Keyring {
     }
 
     /// Gives every bucket a new wrapping key, rewraps all data keys and forgets the old wrapping
-    /// keys. Returns how many data keys were rewrapped. Safe to repeat after a crash: both keys are
-    /// in the file until the last row is rewrapped.
+    /// keys. Returns how many data keys were rewrapped. One rotation at a time, over all processes.
+    /// Safe to repeat after a crash: both keys are in the file until the last row is rewrapped.
     pub async fn rotate(&self, pool: &PgPool) -> Result<u64, KeyringError> {
-        {
+        let mut alone = pool.begin().await?;
+        sqlx::query("select pg_advisory_xact_lock($1)")
+            .bind(KEY_FILE_LOCK)
+            .execute(&mut *alone)
+            .await?;
+        self.reload()?;
+        let renewed = {
             let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
             for bucket in 0..BUCKETS {
                 file.add_generation(bucket)
                     .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
             }
             file.store(&self.path)?;
-        }
-        let renewed = self
-            .file
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        name_keks(pool, &renewed).await?;
+            file.clone()
+        };
+        let mut conn = pool.acquire().await?;
+        name_keks(&mut conn, &renewed).await?;
+        drop(conn);
         let rewrapped = self.rewrap(pool).await?;
-        let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
-        for bucket in 0..BUCKETS {
-            file.keep_newest(bucket);
+        {
+            let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
+            for bucket in 0..BUCKETS {
+                file.keep_newest(bucket);
+            }
+            file.store(&self.path)?;
         }
-        file.store(&self.path)?;
+        alone.commit().await?;
         Ok(rewrapped)
     }
 
@@ -325,17 +311,50 @@ fn wrap_aad(key_id: Uuid, kek: &str) -> Vec<u8> {
     [b"helix data key", &key_id.as_bytes()[..], kek.as_bytes()].concat()
 }
 
-async fn name_keks(pool: &PgPool, file: &KeyFile) -> Result<(), StoreError> {
-    let ids: Vec<String> = file.keks.keys().cloned().collect();
-    sqlx::query("insert into es.kek (kek_id) select unnest($1::text[]) on conflict do nothing")
-        .bind(ids)
-        .execute(pool)
+/// The file is durable before the database names it, so a crash between the two is harmless.
+async fn adopt(
+    path: &Path,
+    conn: &mut PgConnection,
+    found: Option<KeyFile>,
+    fresh_id: Uuid,
+) -> Result<KeyFile, KeyringError> {
+    let file = if let Some(file) = found {
+        file
+    } else {
+        KeyFile::fresh(fresh_id)
+            .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?
+            .store_new(path)?
+    };
+    sqlx::query("insert into es.key_file (file_id) values ($1)")
+        .bind(file.file_id)
+        .execute(conn)
         .await?;
+    Ok(file)
+}
+
+/// Names the newest wrapping key of each bucket, unless the database knows a newer one: then the
+/// file is an old copy, and its keys must not wrap again.
+async fn name_keks(conn: &mut PgConnection, file: &KeyFile) -> Result<(), StoreError> {
+    for bucket in 0..BUCKETS {
+        let Some((name, kek)) = file.current(bucket) else {
+            continue;
+        };
+        sqlx::query(
+            "insert into es.kek (kek_id, bucket, generation)
+             select $1, $2, $3
+              where not exists (select 1 from es.kek where bucket = $2 and generation > $3)
+             on conflict do nothing",
+        )
+        .bind(name)
+        .bind(bucket)
+        .bind(i32::try_from(kek.generation).unwrap_or(i32::MAX))
+        .execute(&mut *conn)
+        .await?;
+    }
     Ok(())
 }
 
-/// A data key that names a wrapping key which another process has retired.
-pub fn is_foreign_key_violation(error: &sqlx::Error) -> bool {
+fn is_foreign_key_violation(error: &sqlx::Error) -> bool {
     error
         .as_database_error()
         .is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation)

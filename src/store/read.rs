@@ -112,18 +112,31 @@ pub struct DueStream {
     pub id: Uuid,
     pub owner: OwnerKey,
     pub key_id: Option<Uuid>,
+    pub status: String,
+    pub due_ms: i64,
     /// Database milliseconds at the read.
     pub now_ms: i64,
 }
 
-/// Streams of a kind whose time has come, the longest waiting first.
-pub async fn due(pool: &PgPool, kind: &str, limit: i64) -> Result<Vec<DueStream>, StoreError> {
+/// The next streams of a kind whose time has come, after the place `after` in the order of their
+/// due times.
+pub async fn due(
+    pool: &PgPool,
+    kind: &str,
+    after: (i64, Uuid),
+    limit: i64,
+) -> Result<Vec<DueStream>, StoreError> {
     let rows = in_time(
         sqlx::query(
-            "select lane, stream_id, owner_key, key_id, es.now_ms() as now_ms from es.stream
-          where due_at_ms <= (select es.now_ms()) and kind = $1 order by due_at_ms limit $2",
+            "select lane, stream_id, owner_key, key_id, status, due_at_ms, es.now_ms() as now_ms
+               from es.stream
+              where due_at_ms <= (select es.now_ms()) and due_at_ms >= $2
+                and (due_at_ms, stream_id) > ($2, $3) and kind = $1
+              order by due_at_ms, stream_id limit $4",
         )
         .bind(kind)
+        .bind(after.0)
+        .bind(after.1)
         .bind(limit)
         .fetch_all(pool),
     )
@@ -137,10 +150,34 @@ pub async fn due(pool: &PgPool, kind: &str, limit: i64) -> Result<Vec<DueStream>
             id: row.try_get("stream_id")?,
             owner: OwnerKey::from_mac(bytes32(row.try_get("owner_key")?)?),
             key_id: row.try_get("key_id")?,
+            status: row.try_get("status")?,
+            due_ms: row.try_get("due_at_ms")?,
             now_ms: row.try_get("now_ms")?,
         })
     };
     rows.iter().map(due).collect()
+}
+
+/// Whether an append's last event is in the log: its hash names it and everything before it.
+pub async fn holds(
+    pool: &PgPool,
+    lane: Lane,
+    stream: Uuid,
+    version: u64,
+    head: &Hash,
+) -> Result<bool, StoreError> {
+    in_time(
+        sqlx::query_scalar(
+            "select exists (select 1 from es.event
+              where lane = $1 and stream_id = $2 and seq = $3 and hash = $4)",
+        )
+        .bind(lane.number())
+        .bind(stream)
+        .bind(i64::try_from(version).unwrap_or(i64::MAX))
+        .bind(&head.as_bytes()[..])
+        .fetch_one(pool),
+    )
+    .await
 }
 
 /// Versions, positions and sequences are never negative in the schema.

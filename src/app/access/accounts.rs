@@ -132,16 +132,28 @@ impl Accounts {
     ) -> Result<AccountView, AccountsError> {
         let email = field::<320>("email", email)?;
         if !email.as_str().contains('@') {
+            let reason = "is not an address".to_owned();
             return Err(AccountsError::Invalid {
                 field: "email",
-                reason: "is not an address".to_owned(),
+                reason,
             });
         }
         let new = NewAccount {
-            email: email.clone(),
+            email,
             name: field("name", name)?,
             account_type,
         };
+        match self.create_once(&new).await {
+            // Another process has rotated the key file since it was read.
+            Err(AccountsError::Store(StoreError::KeyRetired)) => {
+                self.core.keyring.reload()?;
+                self.create_once(&new).await
+            }
+            other => other,
+        }
+    }
+
+    async fn create_once(&self, new: &NewAccount) -> Result<AccountView, AccountsError> {
         let account = self.core.ids.account();
         let owner = self
             .core
@@ -155,21 +167,18 @@ impl Accounts {
             .keyring
             .make(self.core.ids.uuid(), &owner, at_ms)?;
         let body = AccountBody {
-            email: email.as_str().to_owned(),
+            email: new.email.as_str().to_owned(),
             name: new.name.as_str().to_owned(),
         };
-        let sealed = key.seal(&body_place(account.uuid()), &spelled(&body)?)?;
+        let address = body.email.to_lowercase();
         let ledger = vec![
             LedgerChange::AddDataKey(wrapped),
             LedgerChange::AddAccount {
                 account: account.uuid(),
-                email_mac: self
-                    .core
-                    .keyring
-                    .mac("email", &[email.as_str().to_lowercase().as_bytes()]),
-                account_type: account_type.as_str(),
+                email_mac: self.core.keyring.mac("email", &[address.as_bytes()]),
+                account_type: new.account_type.as_str(),
                 key_id: key.id(),
-                body: sealed,
+                body: key.seal(&body_place(account.uuid()), &spelled(&body)?)?,
                 at_ms,
             },
         ];
@@ -179,24 +188,19 @@ impl Accounts {
             owner,
             key,
         };
+        let command = AccountCommand::Create(new.clone());
         self.log
-            .execute_with(
-                &stream,
-                &AccountCommand::Create(new),
-                stamp,
-                &Meta::new(),
-                |append| Append {
-                    ledger: ledger.clone(),
-                    ..append
-                },
-            )
+            .execute_with(&stream, &command, stamp, &Meta::new(), |append| Append {
+                ledger: ledger.clone(),
+                ..append
+            })
             .await
             .map_err(email_taken)?;
         Ok(AccountView {
             account_id: account,
             profile_id: account.to_string(),
             email: body.email,
-            account_type,
+            account_type: new.account_type,
         })
     }
 
@@ -240,10 +244,10 @@ impl Accounts {
             &tuple.provider,
             &tuple.subject,
         );
-        let sealed = key.seal(&reference, &spelled(&(&tuple.tenant, &tuple.subject))?)?;
+        let sealed = key.seal(&binding_place(stream.id), &spelled(&reference)?)?;
         let change = LedgerChange::LinkBinding(BindingRow {
             tuple_mac: mac,
-            binding_ref: reference.clone(),
+            ref_mac: ref_mac(keyring, &reference),
             stream: stream.id,
             row_id: stream.id,
             account: account.uuid(),
@@ -311,7 +315,8 @@ impl Accounts {
 
     /// Revokes a binding. Every credential of its tuple is refused from the commit on.
     pub async fn unlink(&self, reference: &str) -> Result<(), AccountsError> {
-        let found = accounts::binding(&self.core.pool, reference).await?;
+        let found =
+            accounts::binding(&self.core.pool, &ref_mac(&self.core.keyring, reference)).await?;
         let found = found.ok_or(AccountsError::NoBinding)?;
         let owner = self
             .core
@@ -391,15 +396,22 @@ impl Accounts {
             |body| (body.email, body.name),
         );
         let account_id = AccountId::new(listed.account);
-        let bindings = listed.bindings.into_iter().map(|binding| BindingLine {
-            binding_ref: binding.binding_ref,
-            provider: binding.provider,
-            status: if binding.revoked_at_ms.is_none() {
-                "active"
-            } else {
-                "revoked"
-            },
-        });
+        let mut bindings = Vec::with_capacity(listed.bindings.len());
+        for binding in listed.bindings {
+            let key = self.core.key(Some(binding.key_id)).await?;
+            let opened =
+                key.and_then(|key| key.open(&binding_place(binding.stream), &binding.body).ok());
+            let reference = opened.and_then(|plain| serde_json::from_slice::<String>(&plain).ok());
+            bindings.push(BindingLine {
+                binding_ref: reference.unwrap_or_else(|| ERASED.to_owned()),
+                provider: binding.provider,
+                status: if binding.revoked_at_ms.is_none() {
+                    "active"
+                } else {
+                    "revoked"
+                },
+            });
+        }
         Ok(AccountLine {
             account: AccountView {
                 account_id,
@@ -409,7 +421,7 @@ impl Accounts {
             },
             name,
             created_at: Timestamp::from_millis(listed.created_at_ms),
-            bindings: bindings.collect(),
+            bindings,
             activity,
         })
     }
@@ -424,14 +436,10 @@ fn account_type(stored: &str) -> AccountType {
 }
 
 fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
-    match error {
-        ExecuteError::Store(StoreError::Unavailable(sqlx::Error::Database(database)))
-            if database.constraint() == Some("account_email") =>
-        {
-            AccountsError::EmailTaken
-        }
-        refused @ (ExecuteError::Refused(_) | ExecuteError::Store(_)) => refused.into(),
+    if let ExecuteError::Store(StoreError::Duplicate("account_email")) = &error {
+        return AccountsError::EmailTaken;
     }
+    error.into()
 }
 
 fn field<const MAX: usize>(field: &'static str, raw: &str) -> Result<Text<MAX>, AccountsError> {
@@ -459,6 +467,14 @@ fn open_body(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<AccountBody>
 /// The address of an account, for the developer list.
 pub(super) fn email_of(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<String> {
     open_body(key, account, sealed).map(|body| body.email)
+}
+
+fn binding_place(stream: Uuid) -> String {
+    format!("{stream}/binding")
+}
+
+fn ref_mac(keyring: &Keyring, reference: &str) -> [u8; 32] {
+    keyring.mac("binding-ref", &[reference.as_bytes()])
 }
 
 /// The look-up of an exact (issuer, tenant, provider, subject).

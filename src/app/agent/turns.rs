@@ -233,7 +233,9 @@ impl Runs {
             .as_ref()
             .is_err_and(|problem| problem.code != Code::Unavailable)
         {
-            turn.keyed.give_up(&self.core, &turn.caller).await?;
+            turn.keyed
+                .give_up(&self.core, &turn.caller, turn.operation.uuid())
+                .await?;
         }
         finished
     }
