@@ -11,7 +11,7 @@ use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::Problem;
 use crate::http::door::Readiness;
-use crate::http::pipeline::{self, Admitted, header_text};
+use crate::http::pipeline::{self, Admitted};
 use crate::http::query::{Query, percent_decoded};
 use crate::http::respond;
 
@@ -94,6 +94,7 @@ pub async fn inspect(
         Err(response) => return response,
     };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         respond::run(
             &door
@@ -132,6 +133,7 @@ pub async fn evidence(
         Err(response) => return response,
     };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
         respond::value(&door.runs.evidence_bundle(&admitted.caller, &run).await?)
@@ -149,6 +151,7 @@ pub async fn evidence_item(
         Err(response) => return response,
     };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         let (run, item) = (segment(&request, "run_id"), segment(&request, "ref"));
         respond::value(
@@ -161,8 +164,14 @@ pub async fn evidence_item(
     .await
 }
 
+/// Two keys are no key: which of them a retry would name is anybody's guess.
 fn key_of(request: &HttpRequest) -> Result<IdempotencyKey, Problem> {
-    IdempotencyKey::parse(header_text(request, "idempotency-key"))
+    let mut sent = request.headers().get_all("idempotency-key");
+    let (first, second) = (sent.next(), sent.next());
+    if second.is_some() {
+        return Err(Problem::invalid("Send one Idempotency-Key."));
+    }
+    IdempotencyKey::parse(first.and_then(|key| key.to_str().ok()))
 }
 
 /// A path segment, decoded once.
