@@ -124,8 +124,11 @@ impl Following {
             return None;
         }
         let door = Arc::clone(&self.door);
-        let mut watch = door.runs.core().hub.watch(self.run.uuid());
+        let hub = &door.runs.core().hub;
+        let mut watch = hub.watch(self.run.uuid());
+        let mut revoked = hub.watch(self.caller.row_id);
         loop {
+            let heard = revoked.seen();
             if self.readiness.is_draining() {
                 return Some(self.close("server_stopping"));
             }
@@ -151,8 +154,12 @@ impl Following {
                 self.quiet_since = tokio::time::Instant::now();
                 return Some(Bytes::from_static(b": still here\n\n"));
             }
-            // Woken by a commit, or to look at the ledger row again.
-            let _timed_out = tokio::time::timeout(CHECK_EVERY, watch.past(self.after)).await;
+            // Woken by a commit or a revocation, or to look at the ledger row again.
+            tokio::select! {
+                () = watch.past(self.after) => {}
+                () = revoked.past(heard) => {}
+                () = tokio::time::sleep(CHECK_EVERY) => {}
+            }
         }
     }
 
@@ -191,6 +198,7 @@ pub async fn log(
         Err(response) => return response,
     };
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
         let (first, log) = door.runs.run_log(&admitted.caller, &run).await?;
