@@ -97,7 +97,7 @@ fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
             "invalid_token",
             "helix.agent_runs.read helix.agent_runs.write".to_owned(),
         ),
-        Code::InsufficientScope => ("insufficient_scope", required_scopes(problem)),
+        Code::InsufficientScope => ("insufficient_scope", problem.scopes.join(" ")),
         _ => return None,
     };
     let plain = |c: char| {
@@ -121,19 +121,6 @@ fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
         text.push_str(&format!(", scope=\"{scopes}\""));
     }
     Some(text)
-}
-
-fn required_scopes(problem: &Problem) -> String {
-    let scopes = problem
-        .details
-        .as_ref()
-        .and_then(|details| details["required_oauth_scopes"].as_array());
-    let names: Vec<&str> = scopes
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    names.join(" ")
 }
 
 /// The body of a limited request (`agent-api` 1.8); it has no `schema`.
