@@ -5,6 +5,8 @@ mod runs;
 
 use std::sync::Arc;
 
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderValue};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
@@ -90,7 +92,23 @@ fn not_now(status: &str) -> HttpResponse {
 }
 
 async fn wrong_method(readiness: Data<Readiness>, request: HttpRequest) -> HttpResponse {
-    refuse(&readiness, &request, Code::MethodNotAllowed)
+    let mut response = refuse(&readiness, &request, Code::MethodNotAllowed);
+    if response.status() == StatusCode::METHOD_NOT_ALLOWED
+        && let Ok(allowed) = HeaderValue::from_str(&methods_of(&request))
+    {
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    response
+}
+
+/// The methods of the route a request named.
+fn methods_of(request: &HttpRequest) -> String {
+    let pattern = request.match_pattern().unwrap_or_default();
+    let pattern = pattern.replace(":.+}", "}");
+    let methods = ROUTES.iter().filter(|(_, route)| *route == pattern);
+    let mut methods: Vec<&str> = methods.map(|(method, _)| *method).collect();
+    methods.sort_unstable();
+    methods.join(", ")
 }
 
 /// A path that does not exist; never a page.
@@ -100,7 +118,7 @@ pub async fn unknown_path(readiness: Data<Readiness>, request: HttpRequest) -> H
 
 fn refuse(readiness: &Readiness, request: &HttpRequest, code: Code) -> HttpResponse {
     match open(readiness) {
-        Ok(door) => pipeline::refuse(&door, request, &Problem::new(code)),
+        Ok(door) => pipeline::refuse(&door, request, Problem::new(code)),
         Err(response) => response,
     }
 }
