@@ -1,4 +1,16 @@
 //! Black-box tests: everything goes through the doors of real servers on a real database.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step has failed the test"
+)]
+
 mod agent;
+mod fixtures;
 mod harness;
+mod issuer;
+mod raw;
+mod routes;
+mod rows;
