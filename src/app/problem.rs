@@ -116,6 +116,9 @@ pub struct Problem {
     pub code: Code,
     pub message: Cow<'static, str>,
     pub details: Option<Value>,
+    /// Every scope of the operation, when the token lacks one: a client that asked for the missing
+    /// ones alone would lose what it had (`access` 4.1).
+    pub scopes: Vec<String>,
     /// Seconds, sent as `Retry-After`.
     pub retry_after: Option<u32>,
     /// For the log only. Holds no secret and no text of a caller.
@@ -130,6 +133,7 @@ impl Problem {
             code,
             message: Cow::Borrowed(row.message),
             details: None,
+            scopes: Vec::new(),
             retry_after,
             cause: None,
         }
@@ -159,6 +163,14 @@ impl Problem {
     pub fn missing_scope(required: &str, all: &[&str]) -> Self {
         Self::new(Code::InsufficientScope)
             .with(json!({"required_scope": required, "required_oauth_scopes": all}))
+            .of_operation(all)
+    }
+
+    /// Names every scope of the operation.
+    #[must_use]
+    pub fn of_operation(mut self, scopes: &[&str]) -> Self {
+        self.scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+        self
     }
 }
 

@@ -98,7 +98,7 @@ fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
             "helix.agent_runs.read helix.agent_runs.write".to_owned(),
         )
     } else if problem.code == Code::InsufficientScope {
-        ("insufficient_scope", required_scopes(problem))
+        ("insufficient_scope", problem.scopes.join(" "))
     } else {
         return None;
     };
@@ -126,19 +126,6 @@ fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
          error_description=\"{description}\"{scope}"
     );
     Some(text)
-}
-
-fn required_scopes(problem: &Problem) -> String {
-    let scopes = problem
-        .details
-        .as_ref()
-        .and_then(|details| details["required_oauth_scopes"].as_array());
-    let names: Vec<&str> = scopes
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    names.join(" ")
 }
 
 /// The body of a limited request (`agent-api` 1.8); it has no `schema`.

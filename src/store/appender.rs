@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::StoreError;
 use super::append::{Append, Priority};
 use super::flush::{self, Form};
+use super::ledger::LedgerChange;
 use super::owner::Lane;
 use super::read;
 use super::watch::Hub;
@@ -331,6 +332,12 @@ impl LaneTask {
             self.lanes.metrics.appended_events.inc_by(events as u64);
             for stream in &job.append.streams {
                 self.lanes.hub.publish(stream.stream, stream.version());
+            }
+            for change in &job.append.ledger {
+                if let LedgerChange::Revoke { row_id, at_ms, .. } = change {
+                    let moment = u64::try_from(*at_ms).unwrap_or(u64::MAX);
+                    self.lanes.hub.publish(*row_id, moment);
+                }
             }
         }
         // A caller that hung up has no one to hear the verdict; the effect stands.

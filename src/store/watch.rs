@@ -3,6 +3,9 @@
 //! In this process a commit is published when it is acknowledged. Other processes hear one
 //! contentless `NOTIFY` at most every 10 ms, sent outside every append; a look at the heads once a
 //! second is the safety net. A lost notice delays a waiter, it never loses an event.
+//!
+//! The ledger row of a credential is watched the same way: its version is the moment of its
+//! revocation. Word of it only wakes; whether the row lives is read where it matters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +43,11 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// The latest version heard of; 0 before any word.
+    pub fn seen(&self) -> u64 {
+        *self.versions.borrow()
+    }
+
     /// Waits until the stream is known to be past `version`. Cancel-safe.
     pub async fn past(&mut self, version: u64) {
         // The sender lives in the map at least as long as this receiver.
@@ -153,7 +161,10 @@ impl Hub {
         let lanes: Vec<i16> = ids.iter().map(|id| i16::from(id.as_bytes()[15])).collect();
         let heads = sqlx::query(
             "select s.stream_id, s.version from unnest($1::smallint[], $2::uuid[]) as u(lane, id)
-               join es.stream s on s.lane = u.lane and s.stream_id = u.id",
+               join es.stream s on s.lane = u.lane and s.stream_id = u.id
+             union all
+             select l.row_id, l.revoked_at_ms from access.ledger l
+              where l.row_id = any ($2) and l.revoked_at_ms is not null",
         )
         .bind(lanes)
         .bind(ids)

@@ -9,12 +9,13 @@ use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::turn::TurnFailure;
 use helix_aggregates::ids::RunId;
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use crate::solver::engine::Engine;
 use crate::solver::finaliser::TurnOutcome;
 use crate::solver::seam::{Abort, AbortHandle, AbortReason, Allowance, Answer, TurnInput};
-use crate::store::Core;
 use crate::store::log::Loaded;
+use crate::store::{Core, guarded};
 
 /// Calls a turn may make through the tool host.
 const TOOL_CALLS: u32 = 256;
@@ -42,6 +43,8 @@ pub struct ClaimedTurn {
     run: RunId,
     /// The stream's version right after the claim: anything later means the claim is lost.
     version: u64,
+    /// The ledger row of the credential the turn runs under.
+    credential: Option<Uuid>,
     deadline: Instant,
     /// What reaching the deadline means.
     at_deadline: TurnFailure,
@@ -98,6 +101,7 @@ impl ClaimedTurn {
             abort: handle,
             run,
             version: claimed.version,
+            credential: claim.credential,
             deadline,
             at_deadline: if left < timeout {
                 TurnFailure::RunExpired
@@ -105,6 +109,22 @@ impl ClaimedTurn {
                 TurnFailure::Timeout
             },
         })
+    }
+}
+
+/// Returns once the credential is revoked: nothing its turn finds will be kept (`access` 2).
+async fn died(core: &Core, credential: Option<Uuid>) {
+    let Some(row_id) = credential else {
+        return std::future::pending().await;
+    };
+    let mut revoked = core.hub.watch(row_id);
+    loop {
+        let heard = revoked.seen();
+        // A database that stays away is no revocation; the append at the end judges again.
+        if matches!(guarded::is_live(&core.pool, row_id).await, Ok(false)) {
+            return;
+        }
+        revoked.past(heard).await;
     }
 }
 
@@ -116,6 +136,7 @@ pub async fn race(core: &Core, executor: Arc<dyn TurnExecutor>, turn: ClaimedTur
         abort,
         run,
         version,
+        credential,
         deadline,
         at_deadline,
     } = turn;
@@ -129,6 +150,10 @@ pub async fn race(core: &Core, executor: Arc<dyn TurnExecutor>, turn: ClaimedTur
             Err(_) => TurnFailure::ExecutorFailed,
         },
         () = moved.past(version) => {
+            abort.raise(AbortReason::Cancelled);
+            TurnFailure::ExecutorFailed
+        }
+        () = died(core, credential) => {
             abort.raise(AbortReason::Cancelled);
             TurnFailure::ExecutorFailed
         }

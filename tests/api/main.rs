@@ -1,6 +1,6 @@
 //! Black-box tests: everything goes through the doors of real servers on a real database.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
@@ -8,4 +8,9 @@
 )]
 
 mod agent;
+mod fixtures;
 mod harness;
+mod issuer;
+mod raw;
+mod routes;
+mod rows;

@@ -44,9 +44,7 @@ impl Runs {
             .item(item_ref)
             .ok_or_else(|| Problem::new(Code::NotFound))?;
         let scope = std::slice::from_ref(&item.item.scope);
-        self.settings
-            .policy
-            .admit(scope, &caller.scopes, caller.account_type)?;
+        caller.admit(&self.settings.policy, scope, SCOPE_READ)?;
         // The texts were read after the first look: a revocation in between still counts.
         self.find(caller, run).await?;
         Ok(EvidenceItemView::of(run, item))

@@ -85,19 +85,22 @@ impl Runs {
         caller.require(SCOPE_READ)?;
         let run = named(caller, run_id)?;
         let mut watch = self.core.hub.watch(run.uuid());
+        let mut revoked = self.core.hub.watch(caller.row_id);
         let deadline =
             tokio::time::Instant::now() + Duration::from_millis(query.wait_ms.min(MAX_WAIT_MS));
         loop {
+            let heard = revoked.seen();
             let page = self.page(caller, run, query.after_seq, query.limit).await?;
             if !page.events.is_empty() || query.wait_ms == 0 {
                 return Ok(page);
             }
-            if tokio::time::timeout_at(deadline, watch.past(query.after_seq))
-                .await
-                .is_err()
-            {
-                // The credential may have died during the wait.
-                return self.page(caller, run, query.after_seq, query.limit).await;
+            tokio::select! {
+                () = watch.past(query.after_seq) => {}
+                () = revoked.past(heard) => {}
+                // The credential may have died unheard during the wait.
+                () = tokio::time::sleep_until(deadline) => {
+                    return self.page(caller, run, query.after_seq, query.limit).await;
+                }
             }
         }
     }

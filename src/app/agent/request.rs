@@ -135,10 +135,19 @@ fn answers(root: &mut Object<'_>, issues: &mut Issues) -> Vec<Answer> {
         let question_id = answer.text("question_id", 240, issues);
         // A missing value counts as null (`agent-api` 2.2).
         let value = answer.get("value").cloned().unwrap_or(Value::Null);
+        if !is_kept(&value) {
+            let message = "holds a number that cannot be kept as it is written";
+            issues.add("custom", &answer.path_of("value"), message);
+        }
         answer.finish(issues);
         answers.extend(question_id.map(|question_id| Answer { question_id, value }));
     }
     answers
+}
+
+/// Whether the log gives the value back unchanged; a negative zero comes back without its sign.
+fn is_kept(value: &Value) -> bool {
+    serde_json::from_slice::<Value>(&canonical::to_vec(value)).is_ok_and(|kept| kept == *value)
 }
 
 /// The body of a cancel.

@@ -101,11 +101,8 @@ impl Runs {
         request: StartRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let policy = self.settings.policy.admit(
-            &request.database_scope,
-            &caller.scopes,
-            caller.account_type,
-        )?;
+        let policy = &self.settings.policy;
+        let policy = caller.admit(policy, &request.database_scope, SCOPE_WRITE)?;
         let keyed = Keyed::new(
             &self.core,
             caller,

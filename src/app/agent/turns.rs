@@ -165,10 +165,8 @@ impl Runs {
         let Some(body) = loaded.state.body() else {
             return Err(Problem::new(Code::NotFound));
         };
-        let admitted =
-            self.settings
-                .policy
-                .admit(&body.database_scope, &caller.scopes, caller.account_type);
+        let policy = &self.settings.policy;
+        let admitted = caller.admit(policy, &body.database_scope, SCOPE_WRITE);
         admitted.map_err(|problem| {
             if body.version != request.expected_version {
                 return self.refused(RunError::VersionConflict {

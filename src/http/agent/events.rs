@@ -127,8 +127,11 @@ impl Following {
             return None;
         }
         let door = Arc::clone(&self.door);
-        let mut watch = door.runs.core().hub.watch(self.run.uuid());
+        let hub = &door.runs.core().hub;
+        let mut watch = hub.watch(self.run.uuid());
+        let mut revoked = hub.watch(self.caller.row_id);
         loop {
+            let heard = revoked.seen();
             if self.readiness.is_draining() {
                 return Some(self.close("server_stopping"));
             }
@@ -154,10 +157,11 @@ impl Following {
                 self.quiet_since = tokio::time::Instant::now();
                 return Some(Bytes::from_static(b": still here\n\n"));
             }
-            // Woken by a commit, by a stop, or to look at the ledger row again.
+            // Woken by a commit, by a revocation, by a stop, or to look at the ledger row again.
             tokio::select! {
                 () = watch.past(self.after) => {}
                 () = self.readiness.drained() => {}
+                () = revoked.past(heard) => {}
                 () = tokio::time::sleep(CHECK_EVERY) => {}
             }
         }
@@ -190,6 +194,7 @@ fn ends_the_run(event: &EventView) -> bool {
 
 pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
         let (first, log) = door.runs.run_log(&admitted.caller, &run).await?;
