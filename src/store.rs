@@ -19,6 +19,7 @@ pub mod lease;
 pub mod ledger;
 pub mod log;
 pub mod owner;
+mod patience;
 pub mod read;
 pub mod receipt;
 pub mod sealing;
