@@ -19,6 +19,8 @@ use crate::store::{Core, guarded};
 
 /// Calls a turn may make through the tool host.
 const TOOL_CALLS: u32 = 256;
+/// How long a stopped executor may take to hand over its receipts.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Bytes of sources a turn may read.
 const BYTES: u64 = 32 << 20;
 
@@ -118,13 +120,14 @@ async fn died(core: &Core, credential: Option<Uuid>) {
         return std::future::pending().await;
     };
     let mut revoked = core.hub.watch(row_id);
+    // The claim has just judged the credential; what matters is what happens to it from here on.
     loop {
         let heard = revoked.seen();
+        revoked.past(heard).await;
         // A database that stays away is no revocation; the append at the end judges again.
         if matches!(guarded::is_live(&core.pool, row_id).await, Ok(false)) {
             return;
         }
-        revoked.past(heard).await;
     }
 }
 
@@ -158,10 +161,20 @@ pub async fn race(core: &Core, executor: Arc<dyn TurnExecutor>, turn: ClaimedTur
             TurnFailure::ExecutorFailed
         }
         () = tokio::time::sleep_until(deadline) => {
-            abort.raise(AbortReason::Timeout);
+            abort.raise(if at_deadline == TurnFailure::RunExpired {
+                AbortReason::Expired
+            } else {
+                AbortReason::Timeout
+            });
             at_deadline
         }
     };
+    // What was read until now is accounted for, if the executor can still say so.
+    let stopped = tokio::time::timeout(LAST_WORDS, &mut solving).await;
     solving.abort();
-    TurnOutcome::failed(failure, Vec::new())
+    let receipts = stopped
+        .ok()
+        .and_then(Result::ok)
+        .map(|outcome| outcome.receipts);
+    TurnOutcome::failed(failure, receipts.unwrap_or_default())
 }
