@@ -8,6 +8,7 @@ use std::time::Duration;
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::turn::TurnFailure;
 use helix_aggregates::ids::RunId;
+use helix_aggregates::time::Timestamp;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -45,8 +46,8 @@ pub struct ClaimedTurn {
     run: RunId,
     /// The stream's version right after the claim: anything later means the claim is lost.
     version: u64,
-    /// The ledger row of the credential the turn runs under.
-    credential: Option<Uuid>,
+    /// The ledger row of the credential the turn runs under, and the moment of its claim.
+    credential: Option<(Uuid, Timestamp)>,
     deadline: Instant,
     /// What reaching the deadline means.
     at_deadline: TurnFailure,
@@ -103,7 +104,7 @@ impl ClaimedTurn {
             abort: handle,
             run,
             version: claimed.version,
-            credential: claim.credential,
+            credential: claim.credential.map(|row_id| (row_id, claim.started_at)),
             deadline,
             at_deadline: if left < timeout {
                 TurnFailure::RunExpired
@@ -115,8 +116,8 @@ impl ClaimedTurn {
 }
 
 /// Returns once the credential is revoked: nothing its turn finds will be kept (`access` 2).
-async fn died(core: &Core, credential: Option<Uuid>) {
-    let Some(row_id) = credential else {
+async fn died(core: &Core, credential: Option<(Uuid, Timestamp)>) {
+    let Some((row_id, claimed_at)) = credential else {
         return std::future::pending().await;
     };
     let mut revoked = core.hub.watch(row_id);
@@ -125,7 +126,8 @@ async fn died(core: &Core, credential: Option<Uuid>) {
         let heard = revoked.seen();
         revoked.past(heard).await;
         // A database that stays away is no revocation; the append at the end judges again.
-        if matches!(guarded::is_live(&core.pool, row_id).await, Ok(false)) {
+        let lives = guarded::has_lived_since(&core.pool, row_id, claimed_at.millis()).await;
+        if matches!(lives, Ok(false)) {
             return;
         }
     }

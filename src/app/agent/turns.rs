@@ -187,11 +187,14 @@ impl Runs {
 
     /// Whether the present claim's credential still lives; a dead one may be taken over at once.
     async fn holder(&self, loaded: &Loaded<Run>) -> Result<ClaimHolder, StoreError> {
-        let credential = loaded.state.claim().and_then(|claim| claim.credential);
-        let Some(credential) = credential else {
+        let claim = loaded.state.claim();
+        let Some((credential, since)) =
+            claim.and_then(|claim| Some((claim.credential?, claim.started_at)))
+        else {
             return Ok(ClaimHolder::Live);
         };
-        let live = guarded::is_live(&self.core.pool, credential).await?;
+        let pool = &self.core.pool;
+        let live = guarded::has_lived_since(pool, credential, since.millis()).await?;
         Ok(if live {
             ClaimHolder::Live
         } else {
