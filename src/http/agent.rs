@@ -73,22 +73,23 @@ pub fn configure(config: &mut ServiceConfig) {
         );
 }
 
-/// The door, or the answer of a server that is not ready yet.
-pub(super) fn open(readiness: &Readiness) -> Result<Arc<AgentDoor>, HttpResponse> {
-    if readiness.is_draining() {
-        return Err(not_now("draining"));
+/// The door, or the answer of a server that does not serve: one that has a door refuses through it,
+/// with the headers every answer has.
+pub(super) fn open(
+    readiness: &Readiness,
+    request: &HttpRequest,
+) -> Result<Arc<AgentDoor>, HttpResponse> {
+    match readiness.door() {
+        Some(door) if readiness.is_draining() => {
+            let problem = Problem::new(Code::Unavailable);
+            Err(pipeline::refuse(door, request, problem))
+        }
+        Some(door) => Ok(Arc::clone(door)),
+        None => Err(HttpResponse::ServiceUnavailable()
+            .insert_header(("Retry-After", "1"))
+            .insert_header(("Cache-Control", "no-store"))
+            .json(json!({"status": "migrating"}))),
     }
-    readiness
-        .door()
-        .cloned()
-        .ok_or_else(|| not_now("migrating"))
-}
-
-fn not_now(status: &str) -> HttpResponse {
-    HttpResponse::ServiceUnavailable()
-        .insert_header(("Retry-After", "1"))
-        .insert_header(("Cache-Control", "no-store"))
-        .json(json!({"status": status}))
 }
 
 async fn wrong_method(readiness: Data<Readiness>, request: HttpRequest) -> HttpResponse {
@@ -117,7 +118,7 @@ pub async fn unknown_path(readiness: Data<Readiness>, request: HttpRequest) -> H
 }
 
 fn refuse(readiness: &Readiness, request: &HttpRequest, code: Code) -> HttpResponse {
-    match open(readiness) {
+    match open(readiness, request) {
         Ok(door) => pipeline::refuse(&door, request, Problem::new(code)),
         Err(response) => response,
     }

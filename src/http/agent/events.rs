@@ -33,7 +33,7 @@ pub async fn events(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
@@ -193,7 +193,7 @@ pub async fn log(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };

@@ -20,7 +20,7 @@ pub async fn start(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
@@ -39,7 +39,7 @@ pub async fn continue_run(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
@@ -64,7 +64,7 @@ pub async fn cancel(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
@@ -89,7 +89,7 @@ pub async fn inspect(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
@@ -111,7 +111,7 @@ pub async fn list(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
@@ -128,7 +128,7 @@ pub async fn evidence(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
@@ -146,7 +146,7 @@ pub async fn evidence_item(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let door = match open(&readiness) {
+    let door = match open(&readiness, &request) {
         Ok(door) => door,
         Err(response) => return response,
     };
