@@ -369,6 +369,7 @@ impl Caller {
     }
 
     /// The same subject as another principal sees it: not linked to anything.
+    #[must_use]
     pub fn stranger(&self) -> Self {
         let tuple = LinkTuple {
             subject: format!("{}-stranger", self.tuple.subject),
