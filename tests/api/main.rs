@@ -9,3 +9,4 @@
 
 mod agent;
 mod harness;
+mod races;
