@@ -15,3 +15,4 @@ mod process;
 mod raw;
 mod routes;
 mod rows;
+mod races;

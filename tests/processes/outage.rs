@@ -30,7 +30,7 @@ impl Light {
                     if *stopped.borrow() {
                         break;
                     }
-                    let request = Keyed::start(&format!("{name}-{number}"), "List the ferries");
+                    let request = Keyed::start(&format!("{name}-{number:04}"), "List the ferries");
                     let answer = client.send(&request).await;
                     if answer.is_ok() {
                         acknowledged.push((request, answer));
@@ -95,7 +95,7 @@ async fn a_server_outlives_its_backends_and_its_postmaster() {
         .enumerate()
     {
         let light = Light::on(&client, &format!("light-{round}"));
-        recovered(&client, &format!("warm-{round}")).await;
+        recovered(&client, &format!("warming-{round}")).await;
         if *blow == "backends" {
             let mut beside = Beside::open(site.database()).await;
             let ended = beside
@@ -106,7 +106,7 @@ async fn a_server_outlives_its_backends_and_its_postmaster() {
             kill_process(postmaster(&site), Signal::KILL).unwrap();
         }
         client.get("/healthz").await.ok(200);
-        recovered(&client, &format!("again-{round}")).await;
+        recovered(&client, &format!("again-up-{round}")).await;
         assert!(light.off(&client).await > 0);
         assert!(server.is_running());
     }

@@ -81,7 +81,7 @@ async fn a_turn_killed_in_the_middle_is_taken_over_by_the_next_continue() {
         ]
     );
     assert_ne!(taken.body["lifecycle_status"], "running");
-    unknown_after_its_lease(&client, &mut beside, &turn).await;
+    unknown_after_its_lease(&client, &mut beside, &turn, &run).await;
     beside.check().await;
 }
 
@@ -112,7 +112,7 @@ async fn a_turn_killed_in_the_middle_is_freed_by_itself() {
         client.event_names(&run).await.last().unwrap(),
         "runtime_recovered"
     );
-    unknown_after_its_lease(&client, &mut beside, &turn).await;
+    unknown_after_its_lease(&client, &mut beside, &turn, &run).await;
     client
         .send(&Keyed::continue_run(&run, "on-it-goes", 3))
         .await
@@ -120,10 +120,10 @@ async fn a_turn_killed_in_the_middle_is_freed_by_itself() {
     beside.check().await;
 }
 
-async fn unknown_after_its_lease(client: &Client, beside: &mut Beside, turn: &Keyed) {
+async fn unknown_after_its_lease(client: &Client, beside: &mut Beside, turn: &Keyed, run: &str) {
     beside.advance(121 * SECOND).await;
     let unknown = client.send(turn).await.expect(409, "outcome_unknown");
-    assert_eq!(unknown.body["details"]["claimed_version"], 2);
+    assert_eq!(unknown.body["details"]["run_id"], run);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
