@@ -13,6 +13,7 @@ use std::sync::Arc;
 use actix_web::dev::ServerHandle;
 use tokio::task::JoinSet;
 
+use crate::app::agent::executor::TurnExecutor;
 use crate::app::agent::runs::Runs;
 use crate::config::{BaseUrl, Config};
 use crate::http::door::{AgentDoor, Readiness};
@@ -20,7 +21,6 @@ use crate::http::serve;
 use crate::metrics::Metrics;
 use crate::store::keyring::KeyringError;
 use crate::store::{Core, CoreConfig};
-use crate::worker::executor::TurnExecutor;
 use crate::worker::projector::Projectors;
 use crate::worker::sweeper::Sweeper;
 use database::{Database, DatabaseError};

@@ -24,11 +24,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app::access::accounts::{Accounts, LinkTuple};
+use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, Environment, Flags};
 use crate::server::{self, Running};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
-use crate::worker::executor::TurnExecutor;
 
 pub use crate::http::agent::ROUTES as AGENT_ROUTES;
 pub use crate::solver::finaliser::TurnOutcome;

@@ -13,8 +13,8 @@ use helix_projections::projector::{
     Checked, Parked, ProjectError, Projection, Projector, Switched,
 };
 
+use crate::store::upcast::present_shape;
 use crate::store::{Core, StoreError, inline, lease};
-use crate::worker::projector::present_shape;
 
 /// How long a rebuild that stopped reporting keeps others out.
 const LEASE: Duration = Duration::from_secs(60);

@@ -24,10 +24,10 @@ use super::client::{Client, ServerArgs};
 use super::failure::{Exit, Failure};
 use super::serve::{database_failure, index, not_started, stop_signal};
 use super::{Context, SettingFlags};
+use crate::app::agent::executor::TurnExecutor;
 use crate::config::Config;
 use crate::server::{Running, SolverParts};
 use crate::store::database::MIGRATOR;
-use crate::worker::executor::TurnExecutor;
 use home::Home;
 use ticks::{Done, Ticks};
 

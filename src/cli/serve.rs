@@ -11,6 +11,7 @@ use super::PDF_TEXT;
 use super::failure::{Exit, Failure};
 use super::index_bar::IndexBar;
 use super::{Context, SettingFlags};
+use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, OAuth};
 use crate::server::database::{self, DatabaseError};
 use crate::server::{self, Running, SolverParts, StartError};
@@ -18,7 +19,6 @@ use crate::solver::corpora::LoadStep;
 use crate::solver::tools::extract::PdfReading;
 use crate::store::keyfile::KeyFileError;
 use crate::store::keyring::KeyringError;
-use crate::worker::executor::TurnExecutor;
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {

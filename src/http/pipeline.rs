@@ -18,12 +18,13 @@ use super::door::AgentDoor;
 use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, address_key, principal_key};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
-use super::{request_id, respond, strict_json};
+use super::{request_id, respond};
 use crate::app::access::admission::Identity;
 use crate::app::caller::Caller;
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::auth::bearer::{BearerError, Presented, VerifiedToken};
+use crate::strict_json;
 
 /// A body must have arrived by then (`access` 12).
 const BODY_TIMEOUT: Duration = Duration::from_secs(15);

@@ -162,11 +162,24 @@ pub async fn list(
     Ok(found)
 }
 
-/// Whether a ledger row is live now, for work that outlives a request.
-pub async fn is_live(pool: &PgPool, row_id: Uuid) -> Result<bool, StoreError> {
-    in_time(sqlx::query_scalar(
-        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null)",
+/// Whether a credential that was live at `since_ms`, in database milliseconds, has been live ever
+/// since: a binding that was unlinked and linked again meanwhile has not. For work that outlives a
+/// request.
+pub async fn has_lived_since(
+    pool: &PgPool,
+    row_id: Uuid,
+    since_ms: i64,
+) -> Result<bool, StoreError> {
+    in_time(
+        sqlx::query_scalar(
+            "select exists (select 1 from access.ledger l
+                              left join access.agent_binding b on b.row_id = l.row_id
+                             where l.row_id = $1 and l.revoked_at_ms is null
+                               and (b.linked_at_ms is null or b.linked_at_ms <= $2))",
+        )
+        .bind(row_id)
+        .bind(since_ms)
+        .fetch_one(pool),
     )
-    .bind(row_id)
-    .fetch_one(pool)).await
+    .await
 }

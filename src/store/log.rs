@@ -20,7 +20,7 @@ use super::upcast::{UPCASTERS, upcast};
 use super::{Core, StoreError};
 
 /// Aggregates kept folded in memory. A stale one is harmless: the append compares heads.
-const CACHED: usize = 10_000;
+const CACHED: usize = 2_000;
 /// How often a command is judged again after another writer moved the stream.
 const ATTEMPTS: usize = 3;
 
@@ -105,8 +105,15 @@ impl<D: Inline> Log<D> {
         self.load(stream).await
     }
 
-    /// Folds the stream from its first event, checking every link.
+    /// Folds the stream and keeps it in memory.
     pub async fn load(&self, stream: &Stream) -> Result<Arc<Loaded<D>>, StoreError> {
+        let loaded = Arc::new(self.fold(stream).await?);
+        self.cache.insert(stream.id, Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// Folds the stream from its first event, checking every link.
+    pub async fn fold(&self, stream: &Stream) -> Result<Loaded<D>, StoreError> {
         let mut loaded = Loaded::default();
         loop {
             let page = read::events(
@@ -121,12 +128,9 @@ impl<D: Inline> Log<D> {
                 step(&mut loaded, stream.id, Some(&stream.key), stored)?;
             }
             if page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX) {
-                break;
+                return Ok(loaded);
             }
         }
-        let loaded = Arc::new(loaded);
-        self.cache.insert(stream.id, Arc::clone(&loaded));
-        Ok(loaded)
     }
 
     pub(super) async fn remembered(

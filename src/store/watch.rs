@@ -64,10 +64,12 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // This receiver still counts while the closure runs.
-        self.shared
-            .watched
-            .remove_if(&self.stream, |_, sender| sender.receiver_count() <= 1);
+        // Swapped for a receiver of nothing inside the entry's lock, so that of two watches that
+        // end at once the second sees that it is the last.
+        self.shared.watched.remove_if(&self.stream, |_, sender| {
+            self.versions = watch::channel(0).1;
+            sender.receiver_count() == 0
+        });
     }
 }
 

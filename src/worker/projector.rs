@@ -13,12 +13,11 @@ use helix_projections::access::account_activity::table::AccountActivity;
 use helix_projections::projector::{
     Advance, Lag, ProjectError, Projection, Projector, Target, lag, parked_streams,
 };
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use crate::store::upcast::{UPCASTERS, upcast};
+use crate::store::upcast::present_shape;
 use crate::store::{Core, StoreError, lease};
 
 #[cfg(test)]
@@ -52,11 +51,6 @@ enum Halt {
     Projection(#[from] ProjectError),
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// Old payloads as this binary's aggregates read them.
-pub fn present_shape(kind: &str, ver: u16, payload: Value) -> Value {
-    upcast(UPCASTERS, kind, ver, payload).1
 }
 
 impl Projectors {

@@ -11,6 +11,7 @@ mod agent;
 mod fixtures;
 mod harness;
 mod issuer;
+mod process;
 mod raw;
 mod routes;
 mod rows;

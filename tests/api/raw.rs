@@ -29,7 +29,10 @@ impl RawAnswer {
 }
 
 pub async fn connect(app: &TestApp) -> TcpStream {
-    let url = app.url("");
+    connect_to(&app.url("")).await
+}
+
+pub async fn connect_to(url: &str) -> TcpStream {
     let address = url.strip_prefix("http://").expect("plain HTTP");
     TcpStream::connect(address).await.expect("a listener")
 }

@@ -38,7 +38,7 @@ impl Runs {
             id: evidence_stream(run, found.stream.lane),
             ..found.stream
         };
-        let loaded = self.evidence.load(&stream).await?;
+        let loaded = self.evidence.fold(&stream).await?;
         let item = loaded
             .state
             .item(item_ref)

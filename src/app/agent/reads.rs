@@ -10,7 +10,8 @@ use helix_aggregates::chain::Hash;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::time::Timestamp;
 use helix_projections::agent::run::event::{EventView, EventsPage};
-use serde_json::{Value, json};
+use helix_projections::agent::run::list::{RunList, RunListEntry};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::keyed::Reply;
@@ -162,7 +163,7 @@ impl Runs {
     }
 
     /// The caller's runs, newest first.
-    pub async fn list(&self, caller: &Caller, query: &RunsQuery) -> Result<Value, Problem> {
+    pub async fn list(&self, caller: &Caller, query: &RunsQuery) -> Result<RunList, Problem> {
         caller.require(SCOPE_READ)?;
         let before = query
             .cursor
@@ -185,10 +186,14 @@ impl Runs {
         let mut runs = Vec::with_capacity(rows.len());
         for (stream, head) in &rows {
             if let Some(body) = open_row(Some(&caller.key), *stream, head)? {
-                runs.push(list_entry(&body)?);
+                runs.push(
+                    RunListEntry::of_view(&body).map_err(|_| {
+                        StoreError::Damaged("a stored view is not a run".to_owned())
+                    })?,
+                );
             }
         }
-        Ok(json!({"schema": "helix.agent_run.list.v1", "runs": runs, "next_cursor": next_cursor}))
+        Ok(RunList::of(runs, next_cursor))
     }
 
     /// A cursor belongs to its owner and filter: a MAC over all of it says so.
@@ -297,25 +302,4 @@ fn unwritable(error: &serde_json::Error) -> Problem {
         error.classify()
     ))
     .into()
-}
-
-/// The line of a list, taken from the run's own view so that both always agree.
-fn list_entry(body: &[u8]) -> Result<Value, StoreError> {
-    const SHOWN: usize = 200;
-    let run: Value = serde_json::from_slice(body)
-        .map_err(|_| StoreError::Damaged("a stored view is not JSON".to_owned()))?;
-    let objective = run["objective"].as_str().unwrap_or_default();
-    let mut entry = json!({"objective": helix_aggregates::text::prefix(objective, SHOWN)});
-    for key in [
-        "run_id",
-        "lifecycle_status",
-        "completion_status",
-        "terminal_authority_status",
-        "version",
-        "created_at",
-        "updated_at",
-    ] {
-        entry[key] = run[key].clone();
-    }
-    Ok(entry)
 }

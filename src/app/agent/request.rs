@@ -2,7 +2,9 @@
 //!
 //! Their serialised form is what an idempotency key is bound to: meaning, not bytes.
 
-use helix_aggregates::agent::run::command::{Answer, Budget, CompletionContract};
+use helix_aggregates::agent::run::command::{
+    Answer, Budget, CompletionContract, DEFAULT_CANCEL_REASON,
+};
 use helix_aggregates::canonical;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::text::Text;
@@ -151,10 +153,11 @@ fn is_kept(value: &Value) -> bool {
 }
 
 /// The body of a cancel.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct CancelRequest {
     pub expected_version: u64,
-    pub reason: String,
+    /// Absent means [`DEFAULT_CANCEL_REASON`], which is what the key is bound to.
+    pub reason: Option<Text<1_000>>,
 }
 
 impl CancelRequest {
@@ -166,7 +169,7 @@ impl CancelRequest {
         root.finish(&mut issues);
         match expected_version {
             Some(expected_version) if issues.is_empty() => {
-                let reason = reason.unwrap_or_else(|| "cancelled_by_client".to_owned());
+                let reason = reason.and_then(|reason| Text::parse(&reason).ok());
                 Ok(Self {
                     expected_version,
                     reason,
@@ -177,7 +180,14 @@ impl CancelRequest {
     }
 
     pub fn spelled(&self, run: RunId) -> Vec<u8> {
-        with_run(json!(self), run)
+        let reason = self
+            .reason
+            .as_ref()
+            .map_or(DEFAULT_CANCEL_REASON, Text::as_str);
+        with_run(
+            json!({"expected_version": self.expected_version, "reason": reason}),
+            run,
+        )
     }
 }
 

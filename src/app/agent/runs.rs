@@ -8,13 +8,13 @@ use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::command::{RunBrief, RunCommand};
 use helix_aggregates::agent::run::error::RunError;
 use helix_aggregates::ids::{RunId, has_run_id_shape};
-use helix_aggregates::text::Text;
 use helix_aggregates::time::{Stamp, Timestamp};
 use helix_projections::agent::run::view::RunView;
 use serde_json::json;
 
 use super::keyed::{Keyed, Reply};
 use super::request::{CancelRequest, StartRequest};
+use crate::app::agent::executor::TurnExecutor;
 use crate::app::caller::{Caller, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::policy::DataPolicy;
@@ -25,7 +25,6 @@ use crate::store::log::{ExecuteError, Loaded, Log, Prepared, Stream};
 use crate::store::owner::Lane;
 use crate::store::read::StreamHead;
 use crate::store::{Core, StoreError};
-use crate::worker::executor::TurnExecutor;
 
 /// How often a command is judged again when another writer was faster.
 pub(super) const ATTEMPTS: usize = 4;
@@ -101,8 +100,6 @@ impl Runs {
         request: StartRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let policy = &self.settings.policy;
-        let policy = caller.admit(policy, &request.database_scope, SCOPE_WRITE)?;
         let keyed = Keyed::new(
             &self.core,
             caller,
@@ -113,6 +110,8 @@ impl Runs {
         if let Some(reply) = keyed.replay(&self.core, caller).await? {
             return Ok(reply);
         }
+        let policy = &self.settings.policy;
+        let policy = caller.admit(policy, &request.database_scope, SCOPE_WRITE)?;
         let run = self.core.ids.run(caller.lane);
         let stream = caller.stream(run.uuid());
         let brief = RunBrief {
@@ -156,10 +155,9 @@ impl Runs {
         let run = named(caller, run_id)?;
         let operation = format!("cancel:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
-        let reason = Text::parse(&request.reason).ok();
         let command = RunCommand::Cancel {
             expected: request.expected_version,
-            reason,
+            reason: request.reason.clone(),
         };
         for _ in 0..ATTEMPTS {
             let found = self.find(caller, run).await?;

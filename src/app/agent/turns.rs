@@ -5,6 +5,7 @@
 //! between the commit of its claim and the start of its turn.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use helix_aggregates::agent::evidence::command::{EvidenceCommand, TurnEvidence};
 use helix_aggregates::agent::run::Run;
@@ -22,6 +23,7 @@ use super::evidence::evidence_stream;
 use super::keyed::{Keyed, Reply};
 use super::request::ContinueRequest;
 use super::runs::{ATTEMPTS, Found, Runs, named, view};
+use crate::app::agent::executor::{self, ClaimedTurn};
 use crate::app::caller::{Caller, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::{Code, Problem};
@@ -31,7 +33,9 @@ use crate::store::StoreError;
 use crate::store::append::{Append, StreamAppend};
 use crate::store::guarded;
 use crate::store::log::{ExecuteError, Loaded, Prepared, Stream};
-use crate::worker::executor::{self, ClaimedTurn};
+
+/// How long a claim is tried while the database is away.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a continue request led to.
 enum Claimed {
@@ -135,7 +139,8 @@ impl Runs {
             guards: vec![caller.row_id],
             ..Append::of(found.stream.lane, vec![prepared.append])
         };
-        match self.core.append(append).await {
+        // Whoever claimed must know it: only this task can execute the turn.
+        match self.core.append_surely(append, CLAIM_PATIENCE).await {
             Ok(()) => {}
             Err(StoreError::HeadMoved | StoreError::ReceiptTaken) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -182,11 +187,14 @@ impl Runs {
 
     /// Whether the present claim's credential still lives; a dead one may be taken over at once.
     async fn holder(&self, loaded: &Loaded<Run>) -> Result<ClaimHolder, StoreError> {
-        let credential = loaded.state.claim().and_then(|claim| claim.credential);
-        let Some(credential) = credential else {
+        let claim = loaded.state.claim();
+        let Some((credential, since)) =
+            claim.and_then(|claim| Some((claim.credential?, claim.started_at)))
+        else {
             return Ok(ClaimHolder::Live);
         };
-        let live = guarded::is_live(&self.core.pool, credential).await?;
+        let pool = &self.core.pool;
+        let live = guarded::has_lived_since(pool, credential, since.millis()).await?;
         Ok(if live {
             ClaimHolder::Live
         } else {
@@ -267,7 +275,9 @@ impl Runs {
                 .completion()
                 .map_or("", |completion| completion.as_str());
             let append = self.result_append(turn, &prepared, &outcome, &body).await?;
-            match self.core.append(append).await {
+            // Fenced by the claim, so it may be tried for as long as the claim can hold.
+            let patience = self.settings.abandon_after();
+            match self.core.append_surely(append, patience).await {
                 Ok(()) => {
                     self.log.remember(&turn.stream, prepared.next);
                     return Ok((Reply::of(200, body, false)?, completion.to_owned()));
@@ -318,7 +328,7 @@ impl Runs {
             id: evidence_stream(turn.run, turn.stream.lane),
             ..turn.stream.clone()
         };
-        let loaded = self.evidence.load(&stream).await?;
+        let loaded = self.evidence.fold(&stream).await?;
         let items = if cited { outcome.items.as_slice() } else { &[] };
         let fresh_items = items
             .iter()

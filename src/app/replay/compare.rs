@@ -105,9 +105,8 @@ pub(in crate::app) fn summary(
 fn body(stored: &StoredRow, key: Option<&DataKey>, run: &Run) -> Vec<Difference> {
     let stream = stored.stream;
     let folded = Inline::summary(run, stream).body;
-    let opened = match open_row(key, stream, &stored.head) {
-        Ok(opened) => opened,
-        Err(_) => return vec![difference(stream, "body", "does not open", "a view")],
+    let Ok(opened) = open_row(key, stream, &stored.head) else {
+        return vec![difference(stream, "body", "does not open", "a view")];
     };
     match (opened, folded) {
         (None, None) => Vec::new(),

@@ -290,3 +290,82 @@ async fn hosts_and_origins_are_compared_whole_before_anything_is_read() {
     }
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_production_loopback_is_no_excuse_and_https_is_required() {
+    let app = TestApp::with(Setup {
+        settings: vec![
+            ("production", "on".to_owned()),
+            ("public_url", "https://helix.example.org".to_owned()),
+            ("agent_allowed_hosts", "helix.example.org".to_owned()),
+            ("trust_proxy", "loopback".to_owned()),
+        ],
+        environment: vec![
+            ("HELIX_AGENT_ALLOW_LOCAL_HS256", String::new()),
+            ("HELIX_AGENT_LOCAL_JWT_SECRET", String::new()),
+            (
+                "HELIX_AGENT_OAUTH_JWKS_URL",
+                "https://id.example.org/keys".to_owned(),
+            ),
+        ],
+        ..Setup::default()
+    })
+    .await;
+    let get = format!("GET {RUNS} HTTP/1.1");
+    let ask = async |lines: &[&str]| {
+        let head: Vec<&str> = [get.as_str()]
+            .into_iter()
+            .chain(lines.iter().copied())
+            .collect();
+        raw::send(&app, &head, b"").await
+    };
+    let (host, https) = ("host: helix.example.org", "x-forwarded-proto: https");
+    for (lines, status, code) in [
+        (&["host: evil.example", https][..], 403, "host_not_allowed"),
+        (
+            &["host: helix.example.org.evil.example", https],
+            403,
+            "host_not_allowed",
+        ),
+        (&["host: localhost", https], 403, "host_not_allowed"),
+        (&["host: 127.0.0.1", https], 403, "host_not_allowed"),
+        (&[host, https, "origin: null"], 403, "origin_not_allowed"),
+        (
+            &[
+                host,
+                https,
+                "origin: https://helix.example.org.evil.example",
+            ],
+            403,
+            "origin_not_allowed",
+        ),
+        (
+            &[host, https, "origin: http://127.0.0.1:5173"],
+            403,
+            "origin_not_allowed",
+        ),
+        (&[host], 403, "https_required"),
+        (&[host, "x-forwarded-proto: http"], 403, "https_required"),
+        (&[host, https], 401, "unauthorized"),
+        (
+            &[host, https, "origin: https://helix.example.org"],
+            401,
+            "unauthorized",
+        ),
+    ] {
+        let answer = ask(lines).await;
+        let code = json!(code);
+        assert_eq!(
+            (answer.status, &answer.json()["error"]),
+            (status, &code),
+            "{lines:?}: {answer:?}"
+        );
+        assert!(answer.header("x-request-id").is_some());
+        assert_eq!(
+            answer.header("www-authenticate").is_some(),
+            status == 401,
+            "{lines:?}"
+        );
+    }
+    app.finish().await;
+}

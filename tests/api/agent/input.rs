@@ -3,10 +3,12 @@
 use helix::testing::TestApp;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::harness::{Answer, Client, RUNS};
-use crate::raw;
+use crate::process::Process;
+use crate::raw::{self, RawAnswer};
 use crate::rows::Rows;
 
 const LIMIT: usize = 524_288;
@@ -56,34 +58,85 @@ async fn a_body_may_have_512_kib_and_not_a_byte_more() {
     app.finish().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chunked_body_without_end_is_cut_off_at_the_limit() {
-    let app = TestApp::start().await;
-    let ana = app.caller("ana").await;
-    let mut stream = raw::connect(&app).await;
+/// Sends chunks until the server answers and stops reading.
+async fn endless(mut stream: TcpStream, token: &str) -> RawAnswer {
     let head = format!(
-        "POST {RUNS} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\
-         idempotency-key: endless-0001\r\ntransfer-encoding: chunked\r\n\r\n",
-        ana.token()
+        "POST {RUNS} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
+         idempotency-key: endless-0001\r\ntransfer-encoding: chunked\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.expect("sent");
     let chunk = format!("4000\r\n{}\r\n", " ".repeat(0x4000));
     let (mut reader, mut writer) = stream.into_split();
     let mut sent = 0_usize;
     // What the server took beyond the limit lies in buffers of the system.
-    let endless = async {
+    let sending = async {
         while writer.write_all(chunk.as_bytes()).await.is_ok() {
             sent += chunk.len();
             assert!(sent < 64 << 20, "the server reads on");
         }
         std::future::pending::<()>().await;
     };
-    let answer = tokio::select! {
+    tokio::select! {
         answer = raw::answer(&mut reader) => answer,
-        () = endless => unreachable!("a pending future"),
+        () = sending => unreachable!("a pending future"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chunked_body_without_end_is_cut_off_at_the_limit_and_memory_stays_flat() {
+    let app = TestApp::start().await;
+    let token = app.caller("ana").await.token();
+    let process = Process::serve(&app).await;
+    let check = async || {
+        let answer = endless(raw::connect_to(&process.url).await, &token).await;
+        assert_eq!(answer.status, 413, "{answer:?}");
+        assert_eq!(answer.json()["error"], "invalid_request");
     };
-    assert_eq!(answer.status, 413, "{answer:?}");
-    assert_eq!(answer.json()["error"], "invalid_request");
+    check().await;
+    let before = process.peak_memory();
+    for _ in 0..32 {
+        check().await;
+    }
+    let grown = process.peak_memory() - before;
+    assert!(grown < 8 << 20, "{grown} bytes");
+    process.stop().await;
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_whose_end_is_doubtful_is_refused_and_its_connection_closed() {
+    let app = TestApp::start().await;
+    let token = app.caller("ana").await.token();
+    let before = Rows::of(&app).await;
+    let body = json!({"objective": "List"}).to_string();
+    let length = format!("content-length: {}", body.len());
+    let shorter = format!("content-length: {}", body.len() - 1);
+    for framing in [
+        format!("{length}\r\n{shorter}"),
+        format!("{length}\r\ntransfer-encoding: chunked"),
+        "transfer-encoding: xchunked".to_owned(),
+        "transfer-encoding: chunked, identity".to_owned(),
+        "content-length: +20".to_owned(),
+        "content-length: -1".to_owned(),
+        "content-length: 0x14".to_owned(),
+        format!("{length}, {}", body.len()),
+        format!("{length}\r\n folded: yes"),
+        format!("{length}\r\nx y: 1"),
+        format!("content-length : {}", body.len()),
+    ] {
+        let mut stream = raw::connect(&app).await;
+        let head = format!(
+            "POST {RUNS} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
+             idempotency-key: framing-0001\r\n{framing}\r\n\r\n{body}"
+        );
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let answer = raw::answer(&mut stream).await;
+        assert!([400, 501].contains(&answer.status), "{framing}: {answer:?}");
+        let mut rest = Vec::new();
+        drop(stream.read_to_end(&mut rest).await);
+        assert_eq!(rest, b"", "{framing}");
+    }
+    assert_eq!(Rows::of(&app).await, before);
     app.finish().await;
 }
 

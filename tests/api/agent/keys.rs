@@ -253,7 +253,7 @@ async fn a_key_is_remembered_for_24_hours_and_then_forgotten() {
     let run = client.start(KEY, &week).await.ok(201).run_id();
     let turn = json!({"expected_version": 1, "instruction": "go"});
     let first = client.continue_run(&run, KEY, &turn).await.ok(200);
-    app.advance(Duration::from_millis(86_399_000)).await;
+    app.advance(Duration::from_secs(86_399)).await;
     let replayed = client.continue_run(&run, KEY, &turn).await.ok(200);
     assert_eq!(replayed.body, first.body);
     let next = json!({"expected_version": 3, "instruction": "other"});

@@ -1,16 +1,12 @@
 //! The proof of a run, taken home; and what the server says about itself, which is nothing of anyone.
 
-use std::process::Stdio;
-
 use helix::testing::{Script, TestApp};
 use reqwest::{Client as Http, Method};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 use crate::harness::{Answer, Client, RUNS};
-
-const HELIX: &str = env!("CARGO_BIN_EXE_helix");
+use crate::process::{HELIX, Process};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_downloaded_log_verifies_offline_and_an_edited_one_does_not() {
@@ -71,79 +67,9 @@ async fn a_downloaded_log_verifies_offline_and_an_edited_one_does_not() {
     assert_eq!(verify(&log.text).await, Some(0));
     let edited = log.text.replace("run_completed", "run_cancelled");
     assert_eq!(verify(&edited).await, Some(1));
-    let cut: String = log
-        .text
-        .lines()
-        .take(5)
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let cut: String = log.text.split_inclusive('\n').take(5).collect();
     assert_ne!(verify(&cut).await, Some(0));
     app.finish().await;
-}
-
-/// The binary, serving a test's database, with everything it prints.
-struct Process {
-    child: Child,
-    url: String,
-    metrics: String,
-}
-
-impl Process {
-    async fn serve(app: &TestApp) -> Self {
-        let (arguments, environment) = app.serve_process();
-        let mut child = Command::new(HELIX)
-            .args(arguments)
-            .arg("--json")
-            .env_clear()
-            .envs(environment)
-            .env("HELIX_LOG_LEVEL", "trace")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let out = child.stdout.as_mut().unwrap();
-        BufReader::new(out).read_line(&mut line).await.unwrap();
-        let said: Value = serde_json::from_str(&line).unwrap_or(Value::Null);
-        let text = |name: &str| said[name].as_str().map(str::to_owned);
-        let (Some(url), Some(metrics)) = (text("url"), text("metrics")) else {
-            child.kill().await.unwrap();
-            let mut error = String::new();
-            child
-                .stderr
-                .as_mut()
-                .unwrap()
-                .read_to_string(&mut error)
-                .await
-                .unwrap();
-            panic!("the server did not start: {line}{error}");
-        };
-        Self {
-            child,
-            url,
-            metrics,
-        }
-    }
-
-    /// Stops it as an operator would and returns what it wrote to standard error.
-    async fn stop(mut self) -> String {
-        let mut stderr = self.child.stderr.take().unwrap();
-        let reading = tokio::spawn(async move {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).await.unwrap();
-            text
-        });
-        let id = self.child.id().unwrap().to_string();
-        let told = Command::new("kill")
-            .args(["-TERM", &id])
-            .status()
-            .await
-            .unwrap();
-        assert!(told.success());
-        assert!(self.child.wait().await.unwrap().success());
-        reading.await.unwrap()
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

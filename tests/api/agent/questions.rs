@@ -177,9 +177,7 @@ async fn answers_reach_the_executor_as_they_were_given_or_not_at_all() {
         let answer = client
             .post_text(&path, &format!("ferry-turn-1{turn:03}"), sent)
             .await;
-        if answer.status != 200 {
-            panic!("{text}: {}", answer.text);
-        }
+        assert_eq!(answer.status, 200, "{text}: {}", answer.text);
         let inputs = app.script.inputs();
         let given = &inputs.last().unwrap().answers[0];
         assert_eq!(given.question_id, "q-port");

@@ -69,7 +69,7 @@ impl Following {
                 other => panic!("an unknown field {other:?}"),
             }
         }
-        self.text = rest.to_owned();
+        self.text = rest.into();
         Some(read)
     }
 

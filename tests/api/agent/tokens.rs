@@ -1,6 +1,6 @@
 //! A token counts only if every claim does.
 
-use helix::testing::{AccountType, Caller, Setup, TestApp};
+use helix::testing::{AccountType, Caller, Script, Setup, TestApp};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn request_of(row: &Value, issuer: &Issuer, app: &TestApp, path: &str) -> reqwes
         Some(Value::Null) => {}
         Some(text) => {
             let text = text.as_str().unwrap().replace("<token>", &token);
-            let long = "a".repeat(20_000);
+            let long = "a".repeat(100_000);
             let text = text.replace("<\"a\" x 100000>", &long);
             request = request.header("Authorization", text);
         }
@@ -100,6 +100,9 @@ async fn each_change_to_a_good_token_is_answered_as_the_table_says() {
         let name = &row["name"];
         let answer = Answer::of(request_of(row, &issuer, &app, RUNS)).await;
         let status = row["expect"].as_u64().unwrap();
+        if row["or"] == answer.status {
+            continue;
+        }
         assert_eq!(u64::from(answer.status), status, "{name}: {}", answer.text);
         if status == 200 {
             // The token is good for exactly what it says.
@@ -265,5 +268,114 @@ async fn an_unlinked_caller_is_refused_at_once_and_sees_its_runs_again_after_a_n
     let again: Caller = app.link_again(&ana).await;
     assert_eq!(again.binding_ref, ana.binding_ref);
     client.inspect(&run).await.ok(200);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn authentication_that_is_not_configured_or_cannot_be_done_says_so_without_a_challenge() {
+    let half = [
+        ("HELIX_AGENT_ALLOW_LOCAL_HS256", String::new()),
+        ("HELIX_AGENT_LOCAL_JWT_SECRET", String::new()),
+    ];
+    // Nobody listens on the discard port.
+    let dead = (
+        "HELIX_AGENT_OAUTH_JWKS_URL",
+        "http://127.0.0.1:9/keys".to_owned(),
+    );
+    let issuer = Issuer::start().await;
+    for environment in [half.to_vec(), [half.as_slice(), &[dead]].concat()] {
+        let setup = Setup {
+            environment,
+            ..Setup::default()
+        };
+        let app = TestApp::with(setup).await;
+        app.caller("ana").await;
+        let claims = json!({
+            "iss": helix::testing::ISSUER, "aud": helix::testing::AUDIENCE, "sub": "ana",
+            "exp": now() + 300.0, "tenantId": "harbour-coop", "scope": "helix.agent_runs.read",
+        });
+        let header = json!({"alg": "ES256", "kid": "es-1"});
+        let token = issuer.token(&header, &claims, None);
+        let request = app.client().get(app.url(RUNS)).bearer_auth(&token);
+        let answer = Answer::of(request).await.expect(503, "auth_not_configured");
+        assert_eq!(answer.header("www-authenticate"), "");
+        assert_eq!(answer.body["retryable"], false);
+        // Bad JSON and credentials in the body are still judged first.
+        let bad = app.client().post(app.url(RUNS)).body("{");
+        Answer::of(bad).await.expect(400, "invalid_request");
+        app.finish().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_shared_connections_every_answer_goes_to_its_own_caller() {
+    let app = TestApp::start().await;
+    let mut callers = Vec::new();
+    for number in 0..12 {
+        callers.push(app.caller(&format!("caller-{number}")).await);
+    }
+    let rounds = callers.iter().enumerate().map(|(number, caller)| {
+        let client = Client::new(&app, caller);
+        async move {
+            let mark = format!("objective of {number}.");
+            let body = json!({"objective": mark});
+            let run = client
+                .start("shared-key-0001", &body)
+                .await
+                .ok(201)
+                .run_id();
+            for _ in 0..20 {
+                let seen = client.inspect(&run).await.ok(200);
+                assert_eq!(seen.body["objective"], mark);
+                let list = client.get(RUNS).await.ok(200);
+                assert_eq!(list.body["runs"].as_array().unwrap().len(), 1);
+                assert_eq!(list.body["runs"][0]["objective"], mark);
+            }
+        }
+    });
+    futures_util::future::join_all(rounds).await;
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unlinking_ends_a_running_turn_and_frees_its_run_for_the_next_link() {
+    let app = TestApp::start().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let plan = json!({"objective": "List"});
+    let run = client.start("ferry-plan-0001", &plan).await.run_id();
+    // The gate stays shut: nothing but the revocation ends the turn.
+    let _gate = app.script.hold(&Script::success());
+    let turn = json!({"expected_version": 1, "instruction": "go"});
+    let (refused, ()) = tokio::join!(client.continue_run(&run, "ferry-turn-0001", &turn), async {
+        app.script.begun(1).await;
+        app.unlink(&ana).await;
+    });
+    refused.expect(403, "account_not_linked");
+    app.link_again(&ana).await;
+    let seen = client.inspect(&run).await.ok(200);
+    assert_eq!(
+        (seen.statuses(), seen.version()),
+        ("running/pending/not_evaluated".to_owned(), 2)
+    );
+    let again = client.continue_run(&run, "ferry-turn-0001", &turn).await;
+    again.expect(409, "outcome_unknown");
+    // Nobody has to wait for the dead turn's time to pass.
+    app.script.answer(&Script::success());
+    let next = json!({"expected_version": 2, "instruction": "go"});
+    let done = client
+        .continue_run(&run, "ferry-turn-0002", &next)
+        .await
+        .ok(200);
+    assert_eq!(done.statuses(), "completed/completed/authorized");
+    assert_eq!(done.body["budget"]["steps_used"], 2);
+    let names = client.event_names(&run).await;
+    let taken_over = [
+        "run_started",
+        "continuation_received",
+        "runtime_recovered",
+        "continuation_received",
+    ];
+    assert_eq!(names[..4], taken_over);
     app.finish().await;
 }

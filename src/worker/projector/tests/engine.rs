@@ -8,7 +8,8 @@ use sqlx::{Executor, PgPool};
 use super::world::{History, World, account, at};
 use crate::app::projections::{self, Change, Name, RebuildError};
 use crate::store::lease;
-use crate::worker::projector::{Projectors, present_shape};
+use crate::store::upcast::present_shape;
+use crate::worker::projector::Projectors;
 
 const SEEDS: std::ops::Range<u64> = 1..5;
 
