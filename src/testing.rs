@@ -11,6 +11,7 @@
 
 mod invariants;
 mod script;
+mod seed;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -35,6 +36,7 @@ pub use crate::solver::finaliser::TurnOutcome;
 pub use crate::solver::seam::TurnInput;
 pub use helix_aggregates::access::account::command::AccountType;
 pub use script::{Gate, Script};
+pub use seed::Seed;
 
 /// The secret of the local HS256 lane in tests.
 const SECRET: &str = "tests-only-secret-of-more-than-32-characters";

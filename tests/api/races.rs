@@ -8,4 +8,3 @@ mod crowd;
 mod hang_ups;
 mod late_commit;
 mod readers;
-mod seed;

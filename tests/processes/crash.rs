@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::harness::client::{Client, RUNS};
 use crate::harness::database::Beside;
 use crate::harness::process::{Server, pid};
-use crate::harness::seed::Seed;
 use crate::harness::{Caller, Site};
 use crate::storm::Storm;
+use helix::testing::Seed;
 
 const ROUNDS: usize = 20;
 
@@ -23,13 +23,13 @@ async fn twenty_kills_under_sixteen_callers_lose_nothing_and_double_nothing() {
     let ana = site.caller("ana").await;
     let mut runs = BTreeMap::new();
     for round in 0..ROUNDS {
-        let client = site.client(&server, &ana);
+        let client = Site::client(&server, &ana);
         let storm = Storm::begin(&client, round, 1 + seed.below(60), &mut seed);
         storm.reached().await;
         kill(&site, server, round).await;
         let done = storm.ended().await;
         server = site.start(0).await;
-        let client = site.client(&server, &ana);
+        let client = Site::client(&server, &ana);
         assert!(done.acknowledged() > 0);
         let again = done.retried(&client).await;
         let some = again.values().nth(seed.below(again.len())).unwrap();
@@ -88,5 +88,5 @@ async fn agree(site: &Site, ana: &Caller, server: &Server) {
         .expect(0);
     assert!(!ended.out.is_empty());
     assert!(Cluster::attach(&site.data_dir(0)).unwrap().is_some());
-    site.client(server, ana).get(RUNS).await.ok(200);
+    Site::client(server, ana).get(RUNS).await.ok(200);
 }

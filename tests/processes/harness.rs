@@ -3,7 +3,6 @@
 pub mod client;
 pub mod database;
 pub mod process;
-pub mod seed;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -236,7 +235,7 @@ impl Site {
         }
     }
 
-    pub fn client(&self, server: &Server, caller: &Caller) -> Client {
+    pub fn client(server: &Server, caller: &Caller) -> Client {
         Client::new(server.url.clone(), caller.token.clone())
     }
 }

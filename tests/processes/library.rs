@@ -1,5 +1,7 @@
 //! Bad documents: the server starts, names them, and reads the rest.
 
+use std::os::unix::fs::PermissionsExt;
+
 use std::os::unix::fs::symlink;
 
 use crate::harness::Site;
@@ -52,7 +54,7 @@ async fn bad_documents_are_named_and_the_rest_is_read() {
         "{told}"
     );
     let ana = site.caller("ana").await;
-    let client = site.client(&server, &ana);
+    let client = Site::client(&server, &ana);
     let start = Keyed::start_on_library("ferries-0001", "When does the last ferry to Vik leave?");
     let run = client.send(&start).await.ok(201).run_id();
     let done = client
@@ -69,8 +71,7 @@ async fn a_document_its_user_may_not_read_is_named() {
     std::fs::write(&locked, "nobody may read this\n").unwrap();
     std::fs::write(site.library().join("open.txt"), "Anybody may read this.\n").unwrap();
     // Root may read everything, unless the file is not its own in a namespace of its own.
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o0)).unwrap();
     let readable = std::fs::read(&locked).is_ok();
     let server = site.start(0).await;
     let told = std::fs::read_to_string(site.log(0)).unwrap();

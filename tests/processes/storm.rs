@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tokio::sync::Notify;
 
 use crate::harness::client::{Answer, Client, Keyed, RUNS};
-use crate::harness::seed::Seed;
+use helix::testing::Seed;
 
 const CALLERS: usize = 16;
 

@@ -116,8 +116,8 @@ for_each_form! {
                 let (log, stream) = (Arc::clone(&log), stream.clone());
                 tokio::spawn(async move { log.execute(&stream, &tick(1), stamp, &Meta::new()).await.unwrap().next.version })
             }).collect();
-            let waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-            while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&world.core.pool).await.unwrap() == 0 {}
+            let blocked = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+            while sqlx::query_scalar::<_, i64>(blocked).fetch_one(&world.core.pool).await.unwrap() == 0 {}
             line.swallow.store(2, Ordering::SeqCst);
             beside.execute("rollback").await.unwrap();
             for version in writing {

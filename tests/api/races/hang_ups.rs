@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::seed::Seed;
 use crate::harness::{Client, RUNS};
+use helix::testing::Seed;
 
 const CLIENTS: usize = 10_000;
 const GROUP: usize = 200;
@@ -106,13 +106,13 @@ async fn ten_thousand_callers_that_hang_up_harm_nobody() {
             let mut tick = tokio::time::interval(Duration::from_millis(20));
             loop {
                 tick.tick().await;
-                let seen = client.inspect(run).await.ok(200);
-                if seen.body["lifecycle_status"] != "running" {
-                    return seen;
+                let now = client.inspect(run).await.ok(200);
+                if now.body["lifecycle_status"] != "running" {
+                    return now;
                 }
             }
         };
-        let seen = tokio::time::timeout(Duration::from_secs(20), settled)
+        let settled = tokio::time::timeout(Duration::from_secs(20), settled)
             .await
             .expect("no turn is stuck");
         let names = client.event_names(run).await;
@@ -120,7 +120,7 @@ async fn ten_thousand_callers_that_hang_up_harm_nobody() {
             .iter()
             .filter(|name| *name == "continuation_received")
             .count();
-        assert_eq!(seen.body["budget"]["steps_used"], turns);
+        assert_eq!(settled.body["budget"]["steps_used"], turns);
         assert!(turns <= 1, "one version, one turn: {names:?}");
     }
     // A key that was hung up on has one effect, whoever asks again.

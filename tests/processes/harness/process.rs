@@ -47,7 +47,7 @@ impl Server {
         let line = line.unwrap().unwrap();
         let seen: Value =
             serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}{}", told()));
-        server.url = seen["url"].as_str().unwrap().to_owned();
+        seen["url"].as_str().unwrap().clone_into(&mut server.url);
         server
     }
 

@@ -10,18 +10,20 @@ impl Seed {
         let given = std::env::var("HELIX_TEST_SEED")
             .ok()
             .and_then(|text| text.parse().ok());
-        let seed =
-            given.unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64);
-        println!("HELIX_TEST_SEED={seed}");
+        let fresh = || u64::from(std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos());
+        let seed: u64 = given.unwrap_or_else(fresh);
+        // Shown with the output of a test that fails.
+        eprintln!("HELIX_TEST_SEED={seed}");
         Self(seed | 1)
     }
 
     /// Another sequence, as chance wants it.
+    #[must_use]
     pub fn fork(&mut self) -> Self {
-        Self(self.next() | 1)
+        Self(self.draw() | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         // xorshift64*
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -31,6 +33,6 @@ impl Seed {
 
     /// From 0 up to, but not including, `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from((self.next() >> 16) % end as u64).unwrap()
+        usize::try_from((self.draw() >> 16) % end as u64).unwrap()
     }
 }
