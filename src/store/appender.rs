@@ -293,14 +293,12 @@ impl LaneTask {
     async fn attempt(&self, appends: &[&Append]) -> Result<(), sqlx::Error> {
         let mut conn = self.lanes.pool.acquire().await?;
         let writing = flush::write(&mut conn, self.lanes.form, self.lane, appends);
-        match tokio::time::timeout(SILENCE, writing).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                // A statement may still be under way on it, so it must never be used again.
-                drop(conn.detach());
-                Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))
-            }
+        if let Ok(outcome) = tokio::time::timeout(SILENCE, writing).await {
+            return outcome;
         }
+        // A statement may still be under way on it, so it must never be used again.
+        drop(conn.detach());
+        Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))
     }
 
     fn accept(&self, part: Vec<Job>) {
