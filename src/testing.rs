@@ -11,7 +11,6 @@
 
 mod invariants;
 mod script;
-mod seed;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,7 +35,6 @@ pub use crate::solver::finaliser::TurnOutcome;
 pub use crate::solver::seam::TurnInput;
 pub use helix_aggregates::access::account::command::AccountType;
 pub use script::{Gate, Script};
-pub use seed::Seed;
 
 /// The secret of the local HS256 lane in tests.
 const SECRET: &str = "tests-only-secret-of-more-than-32-characters";

@@ -8,3 +8,5 @@ mod crowd;
 mod hang_ups;
 mod late_commit;
 mod readers;
+#[path = "../processes/harness/seed.rs"]
+mod seed;

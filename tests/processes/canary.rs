@@ -30,7 +30,7 @@ async fn texts_are_in_no_file_of_the_data_directory_no_dump_and_no_log() {
     std::fs::write(site.library().join("ferries.txt"), document).unwrap();
     let server = site.start(0).await;
     let ana = site.caller("ana").await;
-    let client = Site::client(&server, &ana);
+    let client = server.client(&ana);
     let objective = format!(
         "When does the {} ferry to Vik leave? {}",
         MARKS[3], MARKS[0]

@@ -55,7 +55,7 @@ async fn a_full_disk_refuses_in_a_typed_way_and_loses_nothing() {
     let site = Site::embedded();
     let mut server = on_a_small_disk(&site).await;
     let ana = caller(&site, &server).await;
-    let client = Site::client(&server, &ana);
+    let client = server.client(&ana);
     let before = client
         .send(&Keyed::start("before-the-flood", "List the ferries"))
         .await

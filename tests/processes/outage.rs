@@ -89,7 +89,7 @@ async fn a_server_outlives_its_backends_and_its_postmaster() {
     let site = Site::embedded();
     let mut server = site.start(0).await;
     let ana = site.caller("ana").await;
-    let client = Site::client(&server, &ana);
+    let client = server.client(&ana);
     for (round, blow) in ["backends", "postmaster", "backends", "postmaster"]
         .iter()
         .enumerate()
@@ -123,7 +123,7 @@ async fn a_database_that_has_fallen_silent_is_a_typed_failure_in_bounded_time() 
     let site = Site::embedded();
     let server = site.start(0).await;
     let ana = site.caller("ana").await;
-    let client = Site::client(&server, &ana);
+    let client = server.client(&ana);
     let run = client
         .send(&Keyed::start("before-it", "List the ferries"))
         .await

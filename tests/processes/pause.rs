@@ -27,7 +27,7 @@ async fn crashed_turn(
     key: &str,
 ) -> (String, Keyed) {
     let server = site.start(0).await;
-    let client = Site::client(&server, token);
+    let client = server.client(token);
     let run = client
         .send(&Keyed::start(key, "List the ferries"))
         .await
@@ -54,7 +54,7 @@ async fn a_turn_killed_in_the_middle_is_taken_over_by_the_next_continue() {
     let mut beside = Beside::open(site.database()).await;
     let (run, turn) = crashed_turn(&site, &mut beside, &ana, "taken-over").await;
     let server = site.start(0).await;
-    let client = Site::client(&server, &ana);
+    let client = server.client(&ana);
     let next = Keyed::continue_run(&run, "the-next-turn", 2);
     client.send(&next).await.expect(409, "run_busy");
     client
@@ -93,7 +93,7 @@ async fn a_turn_killed_in_the_middle_is_freed_by_itself() {
     let mut beside = Beside::open(site.database()).await;
     let (run, turn) = crashed_turn(&site, &mut beside, &ana, "set-free").await;
     let server = site.start(0).await;
-    let client = Site::client(&server, &ana);
+    let client = server.client(&ana);
     assert_eq!(
         client.inspect(&run).await.body["lifecycle_status"],
         "running"
@@ -131,7 +131,7 @@ async fn a_server_that_slept_through_its_claim_cannot_finish() {
     let site = short_turns().await;
     let (sleeper, other) = (site.start(0).await, site.start(1).await);
     let ana = site.caller("ana").await;
-    let (asleep, awake) = (Site::client(&sleeper, &ana), Site::client(&other, &ana));
+    let (asleep, awake) = (sleeper.client(&ana), other.client(&ana));
     let run = asleep
         .send(&Keyed::start("a-long-sleep", "List the ferries"))
         .await

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tokio::sync::Notify;
 
 use crate::harness::client::{Answer, Client, Keyed, RUNS};
-use helix::testing::Seed;
+use crate::harness::seed::Seed;
 
 const CALLERS: usize = 16;
 

@@ -103,7 +103,7 @@ for_each_form! {
         let key_file = world.keys.path().join("kek");
         let core = Core::open(&options, &key_file, config, Metrics::new().unwrap()).await.unwrap();
         let log = Arc::new(Log::<Tally>::new(Arc::clone(&core)));
-        let mut beside = world.core.pool.acquire().await.unwrap();
+        let mut beside = world.database.options.connect().await.unwrap();
         // How many share the second flush is for the scheduler to say, so there are several tries.
         for _ in 0..50 {
             let mut streams = Vec::new();
@@ -117,7 +117,7 @@ for_each_form! {
                 tokio::spawn(async move { log.execute(&stream, &tick(1), stamp, &Meta::new()).await.unwrap().next.version })
             }).collect();
             let blocked = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-            while sqlx::query_scalar::<_, i64>(blocked).fetch_one(&world.core.pool).await.unwrap() == 0 {}
+            while sqlx::query_scalar::<_, i64>(blocked).fetch_one(&mut beside).await.unwrap() == 0 {}
             line.swallow.store(2, Ordering::SeqCst);
             beside.execute("rollback").await.unwrap();
             for version in writing {

@@ -3,8 +3,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::beside::Beside;
+use super::seed::Seed;
 use crate::harness::{Answer, Client};
-use helix::testing::Seed;
 
 /// Races run at the same time.
 const GROUP: usize = 20;

@@ -6,12 +6,13 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::harness::{Client, RUNS};
-use helix::testing::Seed;
+use super::seed::Seed;
+use crate::harness::{Answer, Client, RUNS};
 
 const CLIENTS: usize = 10_000;
 const GROUP: usize = 200;
 const AT_ONCE: usize = 64;
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// One request as bytes: a start, a turn, a cancel or a read.
 fn request(token: &str, run: &str, number: usize) -> Vec<u8> {
@@ -64,6 +65,18 @@ async fn hang_up(address: String, bytes: Vec<u8>, mut seed: Seed) {
     drop(line);
 }
 
+/// Waits until no turn of the run is under way.
+async fn settled(client: &Client<'_>, run: &str) -> Answer {
+    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    loop {
+        tick.tick().await;
+        let seen = client.inspect(run).await.ok(200);
+        if seen.body["lifecycle_status"] != "running" {
+            return seen;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_callers_that_hang_up_harm_nobody() {
     let mut seed = Seed::fresh();
@@ -102,17 +115,8 @@ async fn ten_thousand_callers_that_hang_up_harm_nobody() {
     }
     // Every turn that was claimed has been executed: nothing waits for its lease.
     for run in &runs {
-        let settled = async {
-            let mut tick = tokio::time::interval(Duration::from_millis(20));
-            loop {
-                tick.tick().await;
-                let now = client.inspect(run).await.ok(200);
-                if now.body["lifecycle_status"] != "running" {
-                    return now;
-                }
-            }
-        };
-        let settled = tokio::time::timeout(Duration::from_secs(20), settled)
+        let ended = settled(&client, run);
+        let ended = tokio::time::timeout(LIMIT, ended)
             .await
             .expect("no turn is stuck");
         let names = client.event_names(run).await;
@@ -120,7 +124,7 @@ async fn ten_thousand_callers_that_hang_up_harm_nobody() {
             .iter()
             .filter(|name| *name == "continuation_received")
             .count();
-        assert_eq!(settled.body["budget"]["steps_used"], turns);
+        assert_eq!(ended.body["budget"]["steps_used"], turns);
         assert!(turns <= 1, "one version, one turn: {names:?}");
     }
     // A key that was hung up on has one effect, whoever asks again.

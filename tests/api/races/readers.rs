@@ -5,8 +5,8 @@ use futures_util::future::join_all;
 use helix::testing::TestApp;
 use serde_json::json;
 
+use super::seed::Seed;
 use crate::harness::{Client, RUNS};
-use helix::testing::Seed;
 
 const STEPS: u64 = 40;
 

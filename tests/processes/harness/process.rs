@@ -9,7 +9,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{Ended, until};
+use super::client::Client;
+use super::{Caller, Ended, until};
 
 /// A server that serves. Dropping it stops it.
 #[derive(Debug)]
@@ -49,6 +50,10 @@ impl Server {
             serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}{}", told()));
         seen["url"].as_str().unwrap().clone_into(&mut server.url);
         server
+    }
+
+    pub fn client(&self, caller: &Caller) -> Client {
+        Client::new(self.url.clone(), caller.token.clone())
     }
 
     pub fn pid(&self) -> Pid {

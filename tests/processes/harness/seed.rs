@@ -6,24 +6,28 @@ pub struct Seed(u64);
 
 impl Seed {
     /// A fresh seed, or the one named by `HELIX_TEST_SEED`; printed, so that a failure shows it.
+    #[expect(
+        clippy::print_stdout,
+        reason = "shown by the harness of a test that fails"
+    )]
     pub fn fresh() -> Self {
         let given = std::env::var("HELIX_TEST_SEED")
             .ok()
             .and_then(|text| text.parse().ok());
-        let fresh = || u64::from(std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos());
-        let seed: u64 = given.unwrap_or_else(fresh);
-        // Shown with the output of a test that fails.
-        eprintln!("HELIX_TEST_SEED={seed}");
+        let seed = given.unwrap_or_else(|| {
+            let now = std::time::UNIX_EPOCH.elapsed().unwrap();
+            now.as_secs() << 20 ^ u64::from(now.subsec_nanos())
+        });
+        println!("HELIX_TEST_SEED={seed}");
         Self(seed | 1)
     }
 
     /// Another sequence, as chance wants it.
-    #[must_use]
     pub fn fork(&mut self) -> Self {
-        Self(self.draw() | 1)
+        Self(self.next() | 1)
     }
 
-    pub fn draw(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         // xorshift64*
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -33,6 +37,6 @@ impl Seed {
 
     /// From 0 up to, but not including, `end`.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from((self.draw() >> 16) % end as u64).unwrap()
+        usize::try_from((self.next() >> 16) % end as u64).unwrap()
     }
 }
