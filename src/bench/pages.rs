@@ -22,22 +22,25 @@ use crate::store::owner::{Lane, OwnerKey};
 
 /// Events of a page, and of a short stream.
 const PAGE: i64 = 100;
-const SHORT_STREAMS: i64 = 1_000;
+const SHORT_STREAMS: i64 = 200;
 const OWNER: [u8; 32] = [7; 32];
 const CALLER: Uuid = Uuid::from_u128(0x0197_e4c2_7b1a_7f00_8000_0000_0000_0001);
 
+/// A part of the long stream $1, events $4 to $5, and then the short stream $2, after position $3.
 /// Long enough for one sealed note. Pages do not check links, so the hash is any 32 bytes.
 const FILL: &str = "insert into es.event (lane, stream_id, seq, pos, at, kind, ver, key_id, payload, meta, hash)
-    select 0, $1::uuid, n, $2 + n, '2026-11-30T12:00:00.000Z', 'ticked', 1, $1::uuid,
-           convert_to('{\"count\":' || n || ',\"note\":{\"$sealed\":\"' || repeat(md5(n::text), 6) || '\"}}', 'UTF8'),
-           '{}', decode(repeat(md5(n::text), 2), 'hex')
-      from generate_series($3::bigint, $4::bigint) as n";
+    select 0, stream_id, seq, $3 + row_number() over (), '2026-11-30T12:00:00.000Z', 'ticked', 1, $1,
+           convert_to('{\"count\":' || seq || ',\"note\":{\"$sealed\":\"' || repeat(md5(seq::text), 6) || '\"}}', 'UTF8'),
+           '{}', decode(repeat(md5(seq::text), 2), 'hex')
+      from (select $1::uuid as stream_id, n as seq from generate_series($4::bigint, $5::bigint) as n
+             union all
+            select $2::uuid, n from generate_series(1, 100) as n) as part";
 
-const HEAD: &str =
+const HEADS: &str =
     "insert into es.stream (lane, stream_id, kind, owner_key, version, head, was, prev,
         created_at_ms, updated_at_ms)
-    select 0, $1::uuid, 'tally', $2, $3::bigint, hash, 0, hash, 0, 0 from es.event
-     where lane = 0 and stream_id = $1::uuid and seq = $3::bigint";
+    select distinct on (stream_id) lane, stream_id, 'tally', $1::bytea, seq, hash, 0, hash, 0, 0
+      from es.event order by stream_id, seq desc";
 
 /// A database with one long stream among short ones, and who may read them.
 struct Shelf {
@@ -91,20 +94,24 @@ impl Shelf {
         conn.execute("set synchronous_commit = off").await?;
         conn.execute("alter table es.event set unlogged").await?;
         let mut short = Vec::new();
-        let (mut pos, mut done) = (0, 0);
         // Short streams lie between parts of the long one, as they do in a log that grows.
-        for number in 1..=SHORT_STREAMS {
-            let until = pace.long_stream * number / SHORT_STREAMS;
+        for number in 0..SHORT_STREAMS {
+            let part = |number| pace.long_stream * number / SHORT_STREAMS;
             let stream = ground.core.ids.stream(lane);
-            for (id, from, to) in [(long, done + 1, until), (stream, 1, PAGE)] {
-                fill(&mut conn, id, pos + 1 - from, from, to).await?;
-                pos += (to + 1 - from).max(0);
-            }
-            head(&mut conn, stream, PAGE).await?;
+            sqlx::query(FILL)
+                .bind(long)
+                .bind(stream)
+                .bind(part(number) + PAGE * number)
+                .bind(part(number) + 1)
+                .bind(part(number + 1))
+                .execute(&mut conn)
+                .await?;
             short.push(stream);
-            done = until;
         }
-        head(&mut conn, long, pace.long_stream).await?;
+        sqlx::query(HEADS)
+            .bind(&OWNER[..])
+            .execute(&mut conn)
+            .await?;
         conn.execute("vacuum (analyze) es.event").await?;
         conn.execute("vacuum (analyze) es.stream").await?;
         may_read(&mut conn).await?;
@@ -151,33 +158,6 @@ impl Shelf {
             _ => Err(BenchError::NothingDone),
         }
     }
-}
-
-async fn fill(
-    conn: &mut sqlx::PgConnection,
-    stream: Uuid,
-    before: i64,
-    from: i64,
-    to: i64,
-) -> Result<(), BenchError> {
-    sqlx::query(FILL)
-        .bind(stream)
-        .bind(before)
-        .bind(from)
-        .bind(to)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
-async fn head(conn: &mut sqlx::PgConnection, stream: Uuid, version: i64) -> Result<(), BenchError> {
-    sqlx::query(HEAD)
-        .bind(stream)
-        .bind(&OWNER[..])
-        .bind(version)
-        .execute(conn)
-        .await?;
-    Ok(())
 }
 
 async fn may_read(conn: &mut sqlx::PgConnection) -> Result<(), BenchError> {

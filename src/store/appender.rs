@@ -7,7 +7,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use sqlx::PgPool;
+use sqlx::pool::PoolConnection;
+use sqlx::{PgPool, Postgres};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
@@ -24,6 +25,12 @@ const MAX_COMMANDS: usize = 512;
 const MAX_BYTES: usize = 4 << 20;
 /// How long a flush waits for the callers it has just answered to come back.
 const REGROUP: Duration = Duration::from_micros(400);
+/// How long a lane without work keeps its connection. Giving one back costs a round trip, and a
+/// lone writer would pay it for every command.
+const KEEP: Duration = Duration::from_millis(50);
+/// Flushes after which a busy lane gives its connection back, so that lanes outnumbering the
+/// connections take turns.
+const TURN: u32 = 64;
 /// How long one flush is retried while the database is away.
 const RETRY_FOR: Duration = Duration::from_secs(10);
 
@@ -68,6 +75,8 @@ impl Appender {
             from_withdrawals,
             waiting: VecDeque::new(),
             answered: 0,
+            line: None,
+            carried: 0,
         };
         tokio::spawn(task.run());
         Self {
@@ -99,6 +108,9 @@ struct LaneTask {
     waiting: VecDeque<Job>,
     /// Callers answered by the last flush.
     answered: usize,
+    /// The connection of this lane's turn, and the flushes it has carried.
+    line: Option<PoolConnection<Postgres>>,
+    carried: u32,
 }
 
 impl LaneTask {
@@ -117,19 +129,30 @@ impl LaneTask {
 
     /// Waits until at least one job is here; `false` when no more will come.
     async fn fill(&mut self) -> bool {
+        if self.waiting.is_empty() && self.line.is_some() {
+            match tokio::time::timeout(KEEP, self.next()).await {
+                Ok(Some(job)) => self.waiting.push_back(job),
+                Ok(None) => return false,
+                Err(_) => self.line = None,
+            }
+        }
         if self.waiting.is_empty() {
-            let job = tokio::select! {
-                biased;
-                Some(job) = self.from_withdrawals.recv() => job,
-                job = self.from_ordinary.recv() => match job {
-                    Some(job) => job,
-                    None => return false,
-                },
-            };
-            self.waiting.push_back(job);
+            match self.next().await {
+                Some(job) => self.waiting.push_back(job),
+                None => return false,
+            }
         }
         self.drain();
         true
+    }
+
+    /// The next job of either queue; `None` when no more will come. Cancel-safe.
+    async fn next(&mut self) -> Option<Job> {
+        tokio::select! {
+            biased;
+            Some(job) = self.from_withdrawals.recv() => Some(job),
+            job = self.from_ordinary.recv() => job,
+        }
     }
 
     /// Takes what is queued, withdrawals to the front, and no more than a flush can hold: what
@@ -235,17 +258,14 @@ impl LaneTask {
     }
 
     /// Tries one flush until the database gives a verdict or stays away for too long.
-    async fn write(&self, part: &[Job]) -> Result<(), Failure> {
+    async fn write(&mut self, part: &[Job]) -> Result<(), Failure> {
         let appends: Vec<&Append> = part.iter().map(|job| &job.append).collect();
         let started = Instant::now();
         let mut pause = Duration::from_millis(20);
         let mut lost_commit = false;
         loop {
             let timer = self.lanes.metrics.flush_seconds.start_timer();
-            let outcome = match self.lanes.pool.acquire().await {
-                Ok(mut conn) => flush::write(&mut conn, self.lanes.form, self.lane, &appends).await,
-                Err(error) => Err(error),
-            };
+            let outcome = self.write_once(&appends).await;
             timer.observe_duration();
             let Err(error) = outcome else { return Ok(()) };
             let kind = FailureKind::of(&error);
@@ -269,6 +289,22 @@ impl LaneTask {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(1));
         }
+    }
+
+    async fn write_once(&mut self, appends: &[&Append]) -> Result<(), sqlx::Error> {
+        let mut line = match self.line.take() {
+            Some(line) if self.carried < TURN => line,
+            given_back => {
+                drop(given_back);
+                self.carried = 0;
+                self.lanes.pool.acquire().await?
+            }
+        };
+        self.carried += 1;
+        let outcome = flush::write(&mut line, self.lanes.form, self.lane, appends).await;
+        // Whether the line still holds after a failure is for the pool to find out.
+        self.line = outcome.is_ok().then_some(line);
+        outcome
     }
 
     fn accept(&self, part: Vec<Job>) {
