@@ -13,6 +13,7 @@ pub mod demo;
 pub mod doctor;
 pub mod failure;
 mod health;
+mod index_bar;
 pub mod key;
 mod man;
 pub mod output;
@@ -85,6 +86,9 @@ enum Command {
     Man(man::ManArgs),
 }
 
+/// The hidden command by which this binary reads one PDF in a child process of its own.
+pub(super) const PDF_TEXT: &str = "pdf-text";
+
 /// What every command may use of its surroundings.
 #[derive(Debug)]
 pub struct Context {
@@ -112,6 +116,9 @@ impl Context {
 
 /// Parses the command line, runs the command and turns its end into an exit code.
 pub fn main() -> ExitCode {
+    if std::env::args_os().skip(1).eq([PDF_TEXT]) {
+        return crate::solver::tools::extract::answer_as_child();
+    }
     let asked_json = std::env::args_os().any(|word| word == "--json");
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

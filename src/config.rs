@@ -22,10 +22,10 @@ mod values;
 use std::path::Path;
 
 pub use fault::{Fault, Faults};
-pub use network::{BaseUrl, Network, PublicUrl, TrustProxy};
+pub use network::{BaseUrl, PublicUrl};
 pub use sections::{
-    Agent, Algorithm, Config, Data, Database, ExternalIssuer, Issuer, JwksNetwork, Limits,
-    LocalIssuer, Log, LogFormat, OAuth, Server, Solver, SolverKind, TokenType,
+    Agent, Config, Data, Database, ExternalIssuer, Issuer, JwksNetwork, Limits, LocalIssuer, Log,
+    LogFormat, OAuth, Server, Solver, SolverKind, TokenType,
 };
 pub use setting::{Kind, Section, Setting, Visibility};
 pub use values::{Environment, Flags, Source};

@@ -10,6 +10,8 @@ pub mod corpora;
 pub mod corpus_extract;
 pub mod engine;
 pub mod finaliser;
+#[cfg(test)]
+mod fixture;
 pub mod host;
 pub mod samples;
 pub mod seam;

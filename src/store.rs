@@ -4,6 +4,7 @@
 //! the bytes that are stored; a version check is a chain check; nothing personal is written in
 //! clear. Nothing outside this module knows the tables of schema `es`.
 
+pub mod accounts;
 pub mod append;
 pub mod appender;
 pub mod clock;

@@ -11,6 +11,10 @@ pub const ERASED: &str = "[erased]";
 /// The four flags of `agent-api` 1.12. They are false whatever a run's authority is, so there is
 /// nothing to set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the contract's four keys, all constant"
+)]
 pub struct Flags {
     answer_authority: bool,
     assistant_answer: bool,

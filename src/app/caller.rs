@@ -42,7 +42,12 @@ impl Caller {
 
     /// One of this caller's streams.
     pub fn stream(&self, id: Uuid) -> Stream {
-        Stream { id, lane: self.lane, owner: self.owner_key, key: Arc::clone(&self.key) }
+        Stream {
+            id,
+            lane: self.lane,
+            owner: self.owner_key,
+            key: Arc::clone(&self.key),
+        }
     }
 
     /// What is recorded beside each event this caller causes.

@@ -27,10 +27,14 @@ impl IdempotencyKey {
     pub fn parse(raw: Option<&str>) -> Result<Self, Problem> {
         let raw = raw.ok_or_else(|| Problem::invalid("An Idempotency-Key is required."))?;
         let text = trim(raw);
-        let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let quoted = text
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
         let text = quoted.map_or(text, trim);
         if !(8..=200).contains(&utf16_len(text)) {
-            return Err(Problem::invalid("An Idempotency-Key has 8 to 200 characters."));
+            return Err(Problem::invalid(
+                "An Idempotency-Key has 8 to 200 characters.",
+            ));
         }
         Ok(Self(Sha256::digest(text.as_bytes()).into()))
     }
@@ -46,7 +50,11 @@ pub enum Judged {
     /// Nobody used the key: go on.
     Fresh,
     /// Answer with what is stored.
-    Replay { status: u16, key_id: Uuid, body: Vec<u8> },
+    Replay {
+        status: u16,
+        key_id: Uuid,
+        body: Vec<u8>,
+    },
 }
 
 /// Judges the record found for a key. Before version, state, policy and answers are looked at.
@@ -65,9 +73,17 @@ pub fn judge(
         return Err(Problem::new(Code::IdempotencyConflict));
     }
     match found.state {
-        FoundState::Completed { status, key_id, body } => {
+        FoundState::Completed {
+            status,
+            key_id,
+            body,
+        } => {
             count("replayed");
-            Ok(Judged::Replay { status, key_id, body })
+            Ok(Judged::Replay {
+                status,
+                key_id,
+                body,
+            })
         }
         FoundState::Processing { lease_until_ms } => {
             count("in_progress");
@@ -96,7 +112,11 @@ mod tests {
             (format!("  {} ", "k".repeat(8)), true),
             (String::new(), false),
         ] {
-            assert_eq!(IdempotencyKey::parse(Some(&raw)).is_ok(), accepted, "{raw:?}");
+            assert_eq!(
+                IdempotencyKey::parse(Some(&raw)).is_ok(),
+                accepted,
+                "{raw:?}"
+            );
         }
         assert!(IdempotencyKey::parse(None).is_err());
     }
@@ -104,7 +124,13 @@ mod tests {
     #[test]
     fn blanks_and_quotes_around_a_key_do_not_change_it() {
         let plain = IdempotencyKey::parse(Some("ferry-plan-0001")).unwrap();
-        assert_eq!(IdempotencyKey::parse(Some("  ferry-plan-0001 ")).unwrap(), plain);
-        assert_eq!(IdempotencyKey::parse(Some("\"ferry-plan-0001\"")).unwrap(), plain);
+        assert_eq!(
+            IdempotencyKey::parse(Some("  ferry-plan-0001 ")).unwrap(),
+            plain
+        );
+        assert_eq!(
+            IdempotencyKey::parse(Some("\"ferry-plan-0001\"")).unwrap(),
+            plain
+        );
     }
 }

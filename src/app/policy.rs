@@ -19,7 +19,9 @@ pub struct DataPolicy {
 
 impl DataPolicy {
     pub fn new(enabled: impl IntoIterator<Item = String>) -> Self {
-        Self { enabled: enabled.into_iter().collect() }
+        Self {
+            enabled: enabled.into_iter().collect(),
+        }
     }
 
     /// The four checks. The same at start, before every continue, and before a ref is read back.
@@ -33,7 +35,11 @@ impl DataPolicy {
         let scopes = in_catalog(requested)?;
         check_token(&scopes, token_scopes)?;
         check_account(&scopes, account_type)?;
-        let tools = text::unique(scopes.iter().flat_map(|scope| scope.capabilities.iter().copied()));
+        let tools = text::unique(
+            scopes
+                .iter()
+                .flat_map(|scope| scope.capabilities.iter().copied()),
+        );
         let families = text::unique(scopes.iter().map(|scope| scope.family));
         if tools.len() > POLICY_LIMIT || families.len() > POLICY_LIMIT {
             return Err(Problem::new(Code::ScopePolicyNotConfigured));
@@ -42,8 +48,10 @@ impl DataPolicy {
     }
 
     fn check_enabled(&self, requested: &[String]) -> Result<(), Problem> {
-        let denied: Vec<&String> =
-            requested.iter().filter(|id| !self.enabled.contains(*id)).collect();
+        let denied: Vec<&String> = requested
+            .iter()
+            .filter(|id| !self.enabled.contains(*id))
+            .collect();
         if denied.is_empty() {
             return Ok(());
         }
@@ -52,8 +60,10 @@ impl DataPolicy {
 }
 
 fn in_catalog(requested: &[String]) -> Result<Vec<&'static DataScope>, Problem> {
-    let missing: Vec<&String> =
-        requested.iter().filter(|id| scope::find(id).is_none()).collect();
+    let missing: Vec<&String> = requested
+        .iter()
+        .filter(|id| scope::find(id).is_none())
+        .collect();
     if missing.is_empty() {
         return Ok(requested.iter().filter_map(|id| scope::find(id)).collect());
     }
@@ -62,8 +72,10 @@ fn in_catalog(requested: &[String]) -> Result<Vec<&'static DataScope>, Problem> 
 }
 
 fn check_token(scopes: &[&DataScope], token_scopes: &BTreeSet<String>) -> Result<(), Problem> {
-    let lacking: Vec<_> =
-        scopes.iter().filter(|scope| !token_scopes.contains(scope.oauth_scope)).collect();
+    let lacking: Vec<_> = scopes
+        .iter()
+        .filter(|scope| !token_scopes.contains(scope.oauth_scope))
+        .collect();
     if lacking.is_empty() {
         return Ok(());
     }
@@ -96,9 +108,14 @@ fn admitted(mut tools: Vec<String>, families: Vec<String>) -> AdmittedPolicy {
     if tools.is_empty() {
         tools.push(NO_TOOLS.to_owned());
     }
-    let spelled = canonical::to_vec(&json!({"allowed_tools": tools, "required_evidence": families}));
+    let spelled =
+        canonical::to_vec(&json!({"allowed_tools": tools, "required_evidence": families}));
     let policy_hash = format!("sha256:{}", hex::encode(Sha256::digest(spelled)));
-    AdmittedPolicy { allowed_tools: tools, required_evidence: families, policy_hash }
+    AdmittedPolicy {
+        allowed_tools: tools,
+        required_evidence: families,
+        policy_hash,
+    }
 }
 
 #[cfg(test)]
@@ -140,11 +157,20 @@ mod tests {
     #[test]
     fn a_plain_user_may_use_scholarly_research_and_the_library_only() {
         for scope in scope::CATALOG {
-            let outcome = ask(&[scope.id], &[scope.id], &[scope.oauth_scope], AccountType::User);
+            let outcome = ask(
+                &[scope.id],
+                &[scope.id],
+                &[scope.oauth_scope],
+                AccountType::User,
+            );
             let expected = matches!(scope.id, "scholarly_research" | "research_library");
             assert_eq!(outcome.is_ok(), expected, "{}", scope.id);
-            let developer =
-                ask(&[scope.id], &[scope.id], &[scope.oauth_scope], AccountType::Developer);
+            let developer = ask(
+                &[scope.id],
+                &[scope.id],
+                &[scope.oauth_scope],
+                AccountType::Developer,
+            );
             assert!(developer.is_ok(), "{}", scope.id);
         }
     }

@@ -126,12 +126,21 @@ impl Problem {
     pub fn new(code: Code) -> Self {
         let row = code.row();
         let retry_after = (code == Code::Unavailable).then_some(1);
-        Self { code, message: Cow::Borrowed(row.message), details: None, retry_after, cause: None }
+        Self {
+            code,
+            message: Cow::Borrowed(row.message),
+            details: None,
+            retry_after,
+            cause: None,
+        }
     }
 
     /// An invalid request with its own explanation, which must not quote the caller.
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
-        Self { message: message.into(), ..Self::new(Code::InvalidRequest) }
+        Self {
+            message: message.into(),
+            ..Self::new(Code::InvalidRequest)
+        }
     }
 
     #[must_use]
@@ -169,7 +178,9 @@ impl From<StoreError> for Problem {
         let problem = Self::new(code);
         match &error {
             // The source may quote values; its code says enough.
-            StoreError::Unavailable(source) => problem.because(format!("{error}: {}", Redacted(source))),
+            StoreError::Unavailable(source) => {
+                problem.because(format!("{error}: {}", Redacted(source)))
+            }
             _ => problem.because(error),
         }
     }
@@ -182,10 +193,19 @@ mod tests {
     #[test]
     fn only_the_contracts_retryable_rows_are_retryable() {
         let rows = Code::ALL.iter().map(|code| code.row());
-        let retryable: Vec<&str> = rows.filter(|row| row.retryable).map(|row| row.code).collect();
+        let retryable: Vec<&str> = rows
+            .filter(|row| row.retryable)
+            .map(|row| row.code)
+            .collect();
         assert_eq!(
             retryable,
-            ["version_conflict", "run_busy", "idempotency_in_progress", "internal_error", "internal_error"]
+            [
+                "version_conflict",
+                "run_busy",
+                "idempotency_in_progress",
+                "internal_error",
+                "internal_error"
+            ]
         );
     }
 }

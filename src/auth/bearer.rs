@@ -11,15 +11,14 @@
 
 mod claims;
 mod compact;
+mod config;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::time::Duration;
 
 use jsonwebtoken::DecodingKey;
-use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::fetch_guard::{FetchLimits, GuardedFetch, Reach};
@@ -28,56 +27,10 @@ use claims::Rules;
 use compact::Compact;
 
 pub use super::jwks::Algorithm;
-
-/// Longest life of a token whose key comes from a key set, unless configured (access 4.2).
-pub const DEFAULT_MAX_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Shortest secret of the local lane, in characters (agent-api 11.2).
-pub const MIN_LOCAL_SECRET: usize = 32;
+pub use config::{BearerConfig, DEFAULT_MAX_LIFETIME, JwksConfig, LocalConfig, MIN_LOCAL_SECRET};
 
 /// Longest token, in bytes (access 4.2).
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
-
-/// How tokens are verified. The caller has checked what depends on other settings: that URLs are
-/// absolute and `https` in production, and that the local lane is switched on outside production.
-#[derive(Debug)]
-pub enum BearerConfig {
-    Jwks(JwksConfig),
-    LocalHs256(LocalConfig),
-    /// No external issuer is set; the built-in one answers elsewhere.
-    NotConfigured,
-    /// Set in part or wrongly: fail closed (settled 11).
-    Malformed,
-}
-
-/// An issuer with a published key set.
-#[derive(Debug)]
-pub struct JwksConfig {
-    pub issuer: String,
-    pub audience: String,
-    pub jwks_url: Url,
-    pub provider: String,
-    /// See [`Algorithm::admitted`]; empty means not configured.
-    pub algorithms: Vec<Algorithm>,
-    /// An exact claim name that replaces the list of agent-api 11.2.
-    pub tenant_claim: Option<String>,
-    pub max_lifetime: Duration,
-    /// Accept only tokens of type `at+jwt`.
-    pub require_at_jwt: bool,
-    pub production: bool,
-    /// In production, fetch the key set from private addresses and other ports too.
-    pub allow_private: bool,
-}
-
-/// The test lane: one shared secret.
-#[derive(Debug)]
-pub struct LocalConfig {
-    pub issuer: String,
-    pub audience: String,
-    pub provider: String,
-    pub secret: SecretString,
-    pub tenant_claim: Option<String>,
-}
 
 /// The header values a request presents, as received.
 #[derive(Clone, Copy, Default)]
@@ -188,7 +141,10 @@ impl Lane {
             algorithms: config.algorithms,
             rules: Rules {
                 issuer: config.issuer,
-                audience: config.audience,
+                audiences: [config.audience]
+                    .into_iter()
+                    .chain(config.loopback_audience)
+                    .collect(),
                 provider: config.provider,
                 tenant_claim: config.tenant_claim,
                 max_lifetime: Some(config.max_lifetime),
@@ -208,7 +164,10 @@ impl Lane {
             secret: config.secret,
             rules: Rules {
                 issuer: config.issuer,
-                audience: config.audience,
+                audiences: [config.audience]
+                    .into_iter()
+                    .chain(config.loopback_audience)
+                    .collect(),
                 provider: config.provider,
                 tenant_claim: config.tenant_claim,
                 max_lifetime: None,

@@ -145,8 +145,7 @@ impl GuardedFetch {
     }
 }
 
-/// Resolves the host once. One address that is not public condemns the name: such an answer is a
-/// mistake or an attack, and a connection might pick either.
+/// Resolves the host once and judges what it resolves to.
 async fn public_addresses(url: &Url) -> Result<Vec<SocketAddr>, FetchError> {
     if url.scheme() != "https" || url.port_or_known_default() != Some(HTTPS_PORT) {
         return Err(FetchError::UrlNotAdmitted);
@@ -163,6 +162,12 @@ async fn public_addresses(url: &Url) -> Result<Vec<SocketAddr>, FetchError> {
             .map_err(|_| FetchError::Unreachable)?
             .collect(),
     };
+    judge(addresses)
+}
+
+/// One address that is not public condemns the name: such an answer is a mistake or an attack, and
+/// a connection might pick either.
+fn judge(addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, FetchError> {
     if addresses.is_empty() {
         return Err(FetchError::Unreachable);
     }

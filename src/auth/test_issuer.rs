@@ -19,6 +19,7 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 use super::jwks::MonotonicClock;
 
@@ -166,6 +167,8 @@ pub enum Answer {
     Raw(Vec<u8>),
     /// These bytes, then silence with the connection open.
     Stall(Vec<u8>),
+    /// These bytes, once the test opens the gate.
+    Gated(Arc<Notify>, Vec<u8>),
 }
 
 impl Answer {
@@ -224,6 +227,21 @@ impl KeyServer {
         *self.shared.answer.lock().unwrap() = answer;
     }
 
+    /// Holds every answer back until the returned gate is opened.
+    pub fn gate(&self, answer: Answer) -> Arc<Notify> {
+        let (Answer::Raw(bytes) | Answer::Stall(bytes) | Answer::Gated(_, bytes)) = answer;
+        let gate = Arc::new(Notify::new());
+        self.answer(Answer::Gated(Arc::clone(&gate), bytes));
+        gate
+    }
+
+    /// Returns once `count` requests have arrived.
+    pub async fn arrived(&self, count: usize) {
+        while self.requests() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
     pub fn requests(&self) -> usize {
         self.shared.requests.load(Ordering::SeqCst)
     }
@@ -247,6 +265,10 @@ async fn serve(mut stream: TcpStream, script: Arc<Script>) {
     match answer {
         Answer::Raw(bytes) => {
             // The client may hang up in the middle of an answer it refuses.
+            drop(stream.write_all(&bytes).await);
+        }
+        Answer::Gated(gate, bytes) => {
+            gate.notified().await;
             drop(stream.write_all(&bytes).await);
         }
         Answer::Stall(bytes) => {

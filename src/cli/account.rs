@@ -1,9 +1,22 @@
 //! `helix account …`: the operator's way to accounts and their links (`operations` 3).
 
+use std::io::Read;
+use std::sync::Arc;
+
 use clap::{Args, Subcommand, ValueEnum};
+use helix_aggregates::access::account::command;
+use helix_aggregates::ids::AccountId;
+use serde_json::json;
+use zeroize::Zeroizing;
 
 use super::failure::{Exit, Failure};
+use super::serve::{database_failure, not_started};
 use super::{Context, SettingFlags};
+use crate::app::access::accounts::{Accounts, AccountsError, LinkTuple};
+use crate::server;
+
+/// The shortest passphrase, in characters.
+const PASSPHRASE_CHARS: usize = 12;
 
 #[derive(Debug, Args)]
 pub struct AccountArgs {
@@ -63,7 +76,133 @@ pub struct LinkArgs {
     pub subject: String,
 }
 
-#[expect(clippy::unused_async, reason = "its parts are not in this build yet")]
-pub async fn run(_args: AccountArgs, _context: &Context) -> Result<Exit, Failure> {
-    Err(Failure::not_built("account"))
+pub async fn run(args: AccountArgs, context: &Context) -> Result<Exit, Failure> {
+    let config = context.load(&args.settings)?;
+    if let Verb::Create(create) = &args.verb {
+        check_passphrase(create)?;
+    }
+    let (core, database) = server::open_store(&config).await.map_err(not_started)?;
+    let ended = act(&Accounts::new(Arc::clone(&core)), args.verb, context).await;
+    core.close().await;
+    database
+        .close()
+        .await
+        .map_err(|error| database_failure(&error))?;
+    ended
+}
+
+async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Create(create) => {
+            let account_type = match create.account_type {
+                AccountType::User => command::AccountType::User,
+                AccountType::Developer => command::AccountType::Developer,
+            };
+            let made = accounts
+                .create(&create.email, &create.name, account_type)
+                .await
+                .map_err(refused)?;
+            context.output.answer(&made, |output| {
+                output.pairs(&[
+                    ("Account", made.account_id.to_string()),
+                    ("E-mail", made.email.clone()),
+                    ("Type", made.account_type.as_str().to_owned()),
+                ])
+            })?;
+        }
+        Verb::List => list(accounts, context).await?,
+        Verb::Link(link) => {
+            let account = AccountId::parse(&link.account).map_err(|error| {
+                Failure::usage("account_id", error.to_string()).fix("see `helix account list`")
+            })?;
+            let tuple = LinkTuple {
+                issuer: link.issuer,
+                tenant: link.tenant,
+                provider: link.provider,
+                subject: link.subject,
+            };
+            let reference = accounts.link(account, &tuple).await.map_err(refused)?;
+            let made = json!({ "binding_ref": reference });
+            context.output.answer(&made, |output| {
+                output.pairs(&[("Binding", reference.clone())])
+            })?;
+        }
+        Verb::Unlink { binding } => {
+            accounts.unlink(&binding).await.map_err(refused)?;
+            let done = json!({ "binding_ref": binding, "status": "revoked" });
+            context
+                .output
+                .answer(&done, |output| output.line("revoked"))?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+async fn list(accounts: &Accounts, context: &Context) -> Result<(), Failure> {
+    for line in accounts.list().await.map_err(refused)? {
+        context.output.answer(&line, |output| {
+            let bindings: Vec<String> = line
+                .bindings
+                .iter()
+                .map(|binding| {
+                    format!(
+                        "{} ({}, {})",
+                        binding.binding_ref, binding.provider, binding.status
+                    )
+                })
+                .collect();
+            output.pairs(&[
+                ("Account", line.account.account_id.to_string()),
+                ("Name", line.name.clone()),
+                ("E-mail", line.account.email.clone()),
+                ("Type", line.account.account_type.as_str().to_owned()),
+                ("Created", line.created_at.to_string()),
+                (
+                    "Bindings",
+                    if bindings.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        bindings.join("\n")
+                    },
+                ),
+            ])
+        })?;
+    }
+    Ok(())
+}
+
+/// Read, and judged by its length, before anything is made. It is kept once accounts can sign in.
+fn check_passphrase(create: &CreateArgs) -> Result<(), Failure> {
+    if !create.passphrase_stdin {
+        return Ok(());
+    }
+    let mut text = Zeroizing::new(String::new());
+    std::io::stdin()
+        .take(4_096)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::usage("passphrase", error.to_string()))?;
+    let length = text.trim_end_matches(['\n', '\r']).chars().count();
+    if (PASSPHRASE_CHARS..=1_000).contains(&length) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "passphrase",
+        format!("a passphrase has {PASSPHRASE_CHARS} to 1,000 characters"),
+    )
+    .fix("pipe a longer passphrase into standard input"))
+}
+
+fn refused(error: AccountsError) -> Failure {
+    let message = error.to_string();
+    match error {
+        AccountsError::Account(_) | AccountsError::Binding(_) | AccountsError::EmailTaken => {
+            Failure::new(Exit::No, "refused", message)
+        }
+        AccountsError::NoAccount | AccountsError::NoBinding => {
+            Failure::new(Exit::No, "not_found", message).fix("see `helix account list`")
+        }
+        AccountsError::Invalid { .. } => Failure::usage("invalid", message),
+        AccountsError::Store(_) => Failure::unavailable("database", message)
+            .fix("see that the database is up, then try again"),
+    }
 }

@@ -1,9 +1,24 @@
 //! `helix serve`: everything in one process, until SIGINT or SIGTERM.
 
-use clap::Args;
+use std::sync::Arc;
 
+use clap::Args;
+use helix_postgres::PostgresError;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::PDF_TEXT;
 use super::failure::{Exit, Failure};
+use super::index_bar::IndexBar;
 use super::{Context, SettingFlags};
+use crate::config::{Config, OAuth};
+use crate::server::database::{self, DatabaseError};
+use crate::server::{self, Running, SolverParts, StartError};
+use crate::solver::corpora::LoadStep;
+use crate::solver::tools::extract::PdfReading;
+use crate::store::keyfile::KeyFileError;
+use crate::store::keyring::KeyringError;
+use crate::worker::executor::TurnExecutor;
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -14,14 +29,174 @@ pub struct ServeArgs {
     pub settings: SettingFlags,
 }
 
-#[expect(clippy::unused_async, reason = "its parts are not in this build yet")]
 pub async fn run(args: ServeArgs, context: &Context) -> Result<Exit, Failure> {
     if args.print_systemd {
         context.output.text(&systemd_unit()?)?;
         return Ok(Exit::Ok);
     }
-    context.load(&args.settings)?;
-    Err(Failure::not_built("serve"))
+    let config = context.load(&args.settings)?;
+    crate::telemetry::start(&config.log)
+        .map_err(|error| Failure::usage("log", error.to_string()))?;
+    // Asked for before anything starts, so that an early signal is not lost.
+    let stop = stop_signal()?;
+    let parts = index(&config).await?;
+    let running = Running::start(&config, Arc::clone(&parts.engine) as Arc<dyn TurnExecutor>)
+        .await
+        .map_err(not_started)?;
+    announce(context, &config, &parts, &running)?;
+    stop.await;
+    context
+        .output
+        .note("stopping: requests in flight have 10 s");
+    running
+        .stop()
+        .await
+        .map_err(|error| Failure::unavailable("stop", error.to_string()).fix(error.fix()))?;
+    Ok(Exit::Ok)
+}
+
+/// Reads and indexes the corpora, with a bar where somebody watches.
+pub(super) async fn index(config: &Config) -> Result<SolverParts, Failure> {
+    for library in &config.solver.libraries {
+        if library.starts_with(&config.data.dir) && !library.exists() {
+            database::make_library(library).map_err(|error| {
+                Failure::unavailable("library", error.to_string()).fix(error.fix())
+            })?;
+        }
+    }
+    // A hostile PDF may take its reader down, so it is read in a process of its own.
+    let pdf =
+        std::env::current_exe().map_or(PdfReading::default(), |program| PdfReading::InChild {
+            program,
+            arguments: vec![PDF_TEXT.into()],
+        });
+    let config = config.clone();
+    tokio::task::spawn_blocking(move || {
+        let bar = IndexBar::new();
+        let parts = server::solver(&config, pdf, &|step: LoadStep| bar.step(step));
+        bar.finish();
+        parts
+    })
+    .await
+    .map_err(|_| Failure::new(Exit::No, "index", "the documents could not be indexed"))
+}
+
+/// SIGINT or SIGTERM.
+fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+    let listen =
+        |kind| signal(kind).map_err(|error| Failure::unavailable("signals", error.to_string()));
+    let (mut interrupt, mut terminate) = (
+        listen(SignalKind::interrupt())?,
+        listen(SignalKind::terminate())?,
+    );
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+fn announce(
+    context: &Context,
+    config: &Config,
+    parts: &SolverParts,
+    running: &Running,
+) -> Result<(), Failure> {
+    for warning in parts.engine.warnings() {
+        context.output.note(&format!("warning: {warning}"));
+    }
+    let base = running.base.as_str();
+    let documents: Vec<String> = parts
+        .corpora
+        .summary()
+        .iter()
+        .map(|corpus| format!("{} {}", corpus.documents, corpus.scope))
+        .collect();
+    let metrics = running
+        .metrics_address
+        .map(|address| format!("http://{address}/metrics"));
+    let seen = json!({
+        "url": base, "metrics": metrics, "data": config.data.dir, "documents": documents,
+    });
+    context.output.answer(&seen, |output| {
+        output.pairs(&[
+            ("URL", base.to_owned()),
+            ("API", format!("{base}/api/v1/agent-runs")),
+            ("Health", format!("{base}/readyz")),
+            (
+                "Metrics",
+                metrics.clone().unwrap_or_else(|| "off".to_owned()),
+            ),
+            ("Data", format!("{} (kept)", config.data.dir.display())),
+            (
+                "Documents",
+                if documents.is_empty() {
+                    "none".to_owned()
+                } else {
+                    documents.join(", ")
+                },
+            ),
+            ("Callers", callers(config)),
+            ("Stop", "Ctrl-C".to_owned()),
+        ])
+    })
+}
+
+/// Who may call the agent doors, in a few words.
+fn callers(config: &Config) -> String {
+    match &config.oauth {
+        OAuth::BuiltIn => "none yet: set HELIX_AGENT_OAUTH_* or the local HS256 lane".to_owned(),
+        OAuth::External(external) => format!("tokens of {}", external.issuer.issuer),
+        OAuth::LocalHs256(_) => {
+            "tokens signed with the local HS256 secret (never in production)".to_owned()
+        }
+        OAuth::Incomplete { reason } => format!("nobody: {reason}"),
+    }
+}
+
+/// Each way a start can fail, with its fix.
+pub(super) fn not_started(error: StartError) -> Failure {
+    let message = error.to_string();
+    match error {
+        StartError::Listen { .. } => Failure::new(Exit::InUse, "listen", message)
+            .fix("stop what listens there, or choose another --listen"),
+        StartError::Database(error) => database_failure(&error),
+        StartError::Keys(KeyringError::File(fault)) => {
+            Failure::unavailable("key_file", message).fix(key_fix(&fault))
+        }
+        StartError::Keys(KeyringError::Store(_)) => Failure::unavailable("database", message)
+            .fix("see that the database is up, then start again"),
+        StartError::Setting(_) => Failure::usage("setting", message).fix("see `helix config show`"),
+        StartError::Metrics(_) => Failure::new(Exit::No, "metrics", message),
+    }
+}
+
+pub(super) fn database_failure(error: &DatabaseError) -> Failure {
+    let exit = match error {
+        DatabaseError::Postgres(PostgresError::Held(_)) => Exit::InUse,
+        DatabaseError::Url => Exit::Usage,
+        DatabaseError::Postgres(_) | DatabaseError::Migrate(_) | DatabaseError::DataDir { .. } => {
+            Exit::Unavailable
+        }
+    };
+    Failure::new(exit, "database", error.to_string()).fix(error.fix())
+}
+
+fn key_fix(fault: &KeyFileError) -> String {
+    match fault {
+        KeyFileError::Missing { .. } => {
+            "put the key file back, or run `helix key import FILE` with an export of it".to_owned()
+        }
+        KeyFileError::Foreign { .. } => {
+            "name this database's own key file with HELIX_KEK_FILE, or its own data directory"
+                .to_owned()
+        }
+        KeyFileError::Unusable { .. } => {
+            "restore the key file from a backup or with `helix key import FILE`".to_owned()
+        }
+        KeyFileError::WrongPassphrase => "enter the passphrase the export was made with".to_owned(),
+    }
 }
 
 /// A unit that keeps everything under its state directory and may write nowhere else.

@@ -9,7 +9,7 @@ use helix_aggregates::agent::scope;
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 
-use super::network::{BaseUrl, PublicUrl, TrustProxy};
+use super::network::{BaseUrl, PublicUrl};
 use super::parse::{self, Problem};
 use super::sections::{
     Agent, Config, Data, Database, Limits, Log, LogFormat, Server, Solver, SolverKind,
@@ -149,7 +149,7 @@ fn server(reader: &mut Reader<'_>) -> Server {
         allowed_origins: origins(reader, &allowed_origins),
         trust_proxy: reader
             .read(&t::TRUST_PROXY, parse::trust_proxy)
-            .unwrap_or(TrustProxy::Nobody),
+            .unwrap_or_default(),
     }
 }
 

@@ -7,11 +7,10 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::assemble::Reader;
 use super::parse;
-use super::sections::{
-    Algorithm, ExternalIssuer, Issuer, JwksNetwork, LocalIssuer, OAuth, TokenType,
-};
+use super::sections::{ExternalIssuer, Issuer, JwksNetwork, LocalIssuer, OAuth, TokenType};
 use super::setting::Setting;
 use super::table as t;
+use crate::auth::bearer::Algorithm;
 
 /// Shortest secret of the local lane, in characters (`agent-api` 11.2).
 const SECRET_CHARS: usize = 32;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use super::network::{Network, TrustProxy};
+use crate::http::transport::TrustedProxies;
 
 /// What is wrong with a text.
 pub type Problem = String;
@@ -127,53 +127,11 @@ pub fn rate(text: &str) -> Result<Option<NonZeroU32>, Problem> {
 }
 
 /// An exact hop count or the networks of the proxies (`agent-api` 12).
-pub fn trust_proxy(text: &str) -> Result<TrustProxy, Problem> {
-    if text == "0" || text == "off" || text == "false" {
-        return Ok(TrustProxy::Nobody);
-    }
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return match text.parse() {
-            Ok(hops @ 1..=16) => Ok(TrustProxy::Hops(hops)),
-            _ => Err("the number of hops must be from 0 to 16".into()),
-        };
-    }
-    let mut networks = Vec::new();
-    for item in text
-        .split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-    {
-        let members: &[&str] = match item {
-            "loopback" => &["127.0.0.0/8", "::1/128"],
-            "private" => &["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
-            _ => &[item],
-        };
-        for member in members {
-            networks.push(network(member)?);
-        }
-    }
-    Ok(TrustProxy::Networks(networks))
-}
-
-fn network(text: &str) -> Result<Network, Problem> {
-    let problem = || {
+pub fn trust_proxy(text: &str) -> Result<TrustedProxies, Problem> {
+    TrustedProxies::parse(text).map_err(|_| {
         "must be a number of hops, or addresses and networks such as 10.0.0.0/8 (an exact topology)"
             .to_owned()
-    };
-    let (address, prefix) = match text.split_once('/') {
-        Some((address, prefix)) => (address, Some(prefix)),
-        None => (text, None),
-    };
-    let address: IpAddr = address.parse().map_err(|_| problem())?;
-    let widest = if address.is_ipv4() { 32 } else { 128 };
-    let prefix = prefix
-        .map_or(Ok(widest), str::parse)
-        .map_err(|_| problem())?;
-    if prefix > widest {
-        Err(problem())
-    } else {
-        Ok(Network { address, prefix })
-    }
+    })
 }
 
 /// 1 to `most` characters without control characters.
@@ -255,25 +213,5 @@ mod tests {
         }
         assert!(base_url("https://a?q").is_err());
         assert!(url("https://a/mcp").is_ok());
-    }
-
-    #[test]
-    fn proxies_are_hops_or_networks() {
-        assert_eq!(trust_proxy("2"), Ok(TrustProxy::Hops(2)));
-        assert_eq!(trust_proxy("0"), Ok(TrustProxy::Nobody));
-        assert!(trust_proxy("true").is_err());
-        assert!(trust_proxy("10.0.0.0/33").is_err());
-        let Ok(TrustProxy::Networks(networks)) = trust_proxy("10.0.0.0/8, ::1") else {
-            panic!("two networks")
-        };
-        assert!(networks[0].contains("10.9.8.7".parse().unwrap()));
-        assert!(networks[0].contains("::ffff:10.9.8.7".parse().unwrap()));
-        assert!(!networks[0].contains("11.0.0.1".parse().unwrap()));
-        assert!(networks[1].contains("::1".parse().unwrap()));
-        let any = Network {
-            address: Ipv4Addr::UNSPECIFIED.into(),
-            prefix: 0,
-        };
-        assert!(any.contains("203.0.113.9".parse().unwrap()));
     }
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use reqwest::Url;
 use secrecy::SecretString;
 
-use super::network::{PublicUrl, TrustProxy};
+use super::network::PublicUrl;
+use crate::auth::bearer::Algorithm;
+use crate::http::transport::TrustedProxies;
 
 /// Everything a server needs to know before it starts (`operations` 4).
 #[derive(Debug, Clone)]
@@ -35,7 +37,7 @@ pub struct Server {
     pub allowed_hosts: Vec<String>,
     /// Origins admitted beside the public one.
     pub allowed_origins: Vec<String>,
-    pub trust_proxy: TrustProxy,
+    pub trust_proxy: TrustedProxies,
 }
 
 #[derive(Debug, Clone)]
@@ -129,35 +131,6 @@ pub struct LocalIssuer {
     pub issuer: Issuer,
     /// At least 32 characters.
     pub secret: SecretString,
-}
-
-/// The signature algorithms an external issuer may use (`agent-api` 11.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    Rs256,
-    Rs384,
-    Rs512,
-    Es256,
-    Es384,
-    Es512,
-}
-
-impl Algorithm {
-    pub const ALL: [(Self, &'static str); 6] = [
-        (Self::Rs256, "RS256"),
-        (Self::Rs384, "RS384"),
-        (Self::Rs512, "RS512"),
-        (Self::Es256, "ES256"),
-        (Self::Es384, "ES384"),
-        (Self::Es512, "ES512"),
-    ];
-
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(_, known)| *known == name)
-            .map(|&(algorithm, _)| algorithm)
-    }
 }
 
 #[derive(Debug, Clone)]

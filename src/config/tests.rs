@@ -6,6 +6,7 @@ use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
 use super::*;
+use crate::auth::bearer::Algorithm;
 
 const SECRET: &str = "an-hs256-secret-of-32-characters";
 

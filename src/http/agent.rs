@@ -3,13 +3,10 @@
 mod events;
 mod runs;
 
-use std::sync::Arc;
-
-use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use serde_json::json;
 
-use super::door::{AgentDoor, Readiness};
+use super::door::Door;
 use super::pipeline;
 use crate::app::problem::{Code, Problem};
 
@@ -71,33 +68,11 @@ pub fn configure(config: &mut ServiceConfig) {
         );
 }
 
-/// The door, or the answer of a server that is not ready yet.
-pub(super) fn open(readiness: &Readiness) -> Result<Arc<AgentDoor>, HttpResponse> {
-    if readiness.is_draining() {
-        return Err(not_now("draining"));
-    }
-    readiness.door().cloned().ok_or_else(|| not_now("migrating"))
-}
-
-fn not_now(status: &str) -> HttpResponse {
-    HttpResponse::ServiceUnavailable()
-        .insert_header(("Retry-After", "1"))
-        .insert_header(("Cache-Control", "no-store"))
-        .json(json!({"status": status}))
-}
-
-async fn wrong_method(readiness: Data<Readiness>, request: HttpRequest) -> HttpResponse {
-    refuse(&readiness, &request, Code::MethodNotAllowed)
+async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
+    pipeline::refuse(&door, &request, &Problem::new(Code::MethodNotAllowed))
 }
 
 /// A path that does not exist; never a page.
-pub async fn unknown_path(readiness: Data<Readiness>, request: HttpRequest) -> HttpResponse {
-    refuse(&readiness, &request, Code::NotFound)
-}
-
-fn refuse(readiness: &Readiness, request: &HttpRequest, code: Code) -> HttpResponse {
-    match open(readiness) {
-        Ok(door) => pipeline::refuse(&door, request, &Problem::new(code)),
-        Err(response) => response,
-    }
+pub async fn unknown_path(Door(door): Door, request: HttpRequest) -> HttpResponse {
+    pipeline::refuse(&door, &request, &Problem::new(Code::NotFound))
 }

@@ -1,7 +1,15 @@
 //! What a door of the agent API is made of.
 
+use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use actix_web::dev::Payload;
+use actix_web::error::InternalError;
+use actix_web::http::header;
+use actix_web::web::Data;
+use actix_web::{FromRequest, HttpRequest, HttpResponse};
+use serde_json::json;
 
 use super::rate_limit::WindowLimiter;
 use super::transport::TransportRules;
@@ -50,5 +58,28 @@ impl Readiness {
 
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
+    }
+}
+
+/// The open door of a request; a server that is not ready answers 503 instead.
+#[derive(Debug)]
+pub struct Door(pub Arc<AgentDoor>);
+
+impl FromRequest for Door {
+    type Error = InternalError<&'static str>;
+    type Future = Ready<Result<Self, Self::Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let readiness = request.app_data::<Data<Readiness>>();
+        let state = match readiness.map(|readiness| (readiness.door(), readiness.is_draining())) {
+            Some((Some(door), false)) => return ready(Ok(Self(Arc::clone(door)))),
+            Some((_, true)) => "draining",
+            Some((None, false)) | None => "migrating",
+        };
+        let response = HttpResponse::ServiceUnavailable()
+            .insert_header((header::RETRY_AFTER, "1"))
+            .insert_header((header::CACHE_CONTROL, "no-store"))
+            .json(json!({ "status": state }));
+        ready(Err(InternalError::from_response(state, response)))
     }
 }

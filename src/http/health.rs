@@ -7,7 +7,9 @@ use serde_json::json;
 use super::door::Readiness;
 
 pub async fn healthz() -> HttpResponse {
-    HttpResponse::Ok().insert_header(("Cache-Control", "no-store")).json(json!({"status": "ok"}))
+    HttpResponse::Ok()
+        .insert_header(("Cache-Control", "no-store"))
+        .json(json!({"status": "ok"}))
 }
 
 pub async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
@@ -15,16 +17,24 @@ pub async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
         None => (false, json!({"status": "migrating"})),
         Some(_) if readiness.is_draining() => (false, json!({"status": "draining"})),
         Some(door) => {
-            let core = door.runs.core();
-            let database = sqlx::query("select 1").execute(&core.pool).await.is_ok();
+            let database = door.runs.core().answers().await;
             let word = |good| if good { "ok" } else { "unavailable" };
             let checks = json!({"database": word(database), "migrations": "ok", "keys": "ok"});
-            (database, json!({"status": if database { "ready" } else { "unavailable" }, "checks": checks}))
+            (
+                database,
+                json!({"status": if database { "ready" } else { "unavailable" }, "checks": checks}),
+            )
         }
     };
-    let mut response = if ready { HttpResponse::Ok() } else { HttpResponse::ServiceUnavailable() };
+    let mut response = if ready {
+        HttpResponse::Ok()
+    } else {
+        HttpResponse::ServiceUnavailable()
+    };
     if !ready {
         response.insert_header(("Retry-After", "1"));
     }
-    response.insert_header(("Cache-Control", "no-store")).json(body)
+    response
+        .insert_header(("Cache-Control", "no-store"))
+        .json(body)
 }

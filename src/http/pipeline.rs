@@ -14,7 +14,7 @@ use helix_aggregates::ids::OwnerTuple;
 use serde_json::{Value, json};
 
 use super::door::AgentDoor;
-use super::query::Query;
+use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, address_key, principal_key};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
 use super::{request_id, respond, strict_json};
@@ -58,7 +58,12 @@ impl From<Problem> for Stop {
 }
 
 /// Takes a request through the pipeline and, if it passes, to its handler.
-pub async fn serve<F, H>(door: &Arc<AgentDoor>, request: &HttpRequest, payload: Payload, handler: H) -> HttpResponse
+pub async fn serve<F, H>(
+    door: &Arc<AgentDoor>,
+    request: &HttpRequest,
+    payload: Payload,
+    handler: H,
+) -> HttpResponse
 where
     H: FnOnce(Admitted) -> F,
     F: Future<Output = Result<HttpResponse, Problem>>,
@@ -75,11 +80,23 @@ where
         Err(Stop::Limited(verdict)) => (respond::limited(&verdict), "rate_limited", None),
         Err(Stop::Problem(problem)) => {
             let code = problem.code.row().code;
-            (respond::problem(&problem, &exchange, &door.base), code, problem.cause)
+            (
+                respond::problem(&problem, &exchange, &door.base),
+                code,
+                problem.cause,
+            )
         }
     };
     let response = respond::finish(response, &exchange);
-    record(door, request, &exchange, &response, code, cause.as_deref(), started);
+    record(
+        door,
+        request,
+        &exchange,
+        &response,
+        code,
+        cause.as_deref(),
+        started,
+    );
     response
 }
 
@@ -88,14 +105,26 @@ pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: &Problem) -> Htt
     let started = Instant::now();
     let exchange = Exchange::of(door, request);
     let response = respond::finish(respond::problem(problem, &exchange, &door.base), &exchange);
-    record(door, request, &exchange, &response, problem.code.row().code, None, started);
+    record(
+        door,
+        request,
+        &exchange,
+        &response,
+        problem.code.row().code,
+        None,
+        started,
+    );
     response
 }
 
 impl Exchange {
     fn of(door: &AgentDoor, request: &HttpRequest) -> Self {
         let sent: Vec<&[u8]> = values(request, "x-request-id").collect();
-        let sent = if let [one] = sent[..] { Some(one) } else { None };
+        let sent = if let [one] = sent[..] {
+            Some(one)
+        } else {
+            None
+        };
         Self {
             request_id: request_id::assign(sent, request_id::Origin::AgentRuns, || {
                 door.runs.core().ids.uuid()
@@ -116,9 +145,13 @@ async fn admit(
     check_transport(door, request, exchange, now_ms)?;
     let body = read_body(door, request, payload).await?;
     let query = Query::decode(request.query_string())?;
-    if redaction::is_protected(&json!([query.to_value(), body])) {
+    // The raw text too: a name and its value are one credential shape only when read together.
+    let raw = percent_decoded(request.query_string());
+    if redaction::is_protected(&json!([query.to_value(), raw, body])) {
         let details = json!({"failure_code": "protected_sensitive_content_rejected"});
-        return Err(Problem::invalid("The request holds credential material.").with(details).into());
+        return Err(Problem::invalid("The request holds credential material.")
+            .with(details)
+            .into());
     }
     let token = authenticate(door, request).await?;
     let identity = Identity {
@@ -129,9 +162,22 @@ async fn admit(
         scopes: token.scopes,
     };
     let caller = door.admission.admit(identity).await?;
-    let OwnerTuple { tenant, issuer, subject, .. } = &caller.owner;
-    count(exchange, door.by_principal.hit(&principal_key(tenant, issuer, subject), now_ms))?;
-    Ok(Admitted { caller, query, body })
+    let OwnerTuple {
+        tenant,
+        issuer,
+        subject,
+        ..
+    } = &caller.owner;
+    count(
+        exchange,
+        door.by_principal
+            .hit(&principal_key(tenant, issuer, subject), now_ms),
+    )?;
+    Ok(Admitted {
+        caller,
+        query,
+        body,
+    })
 }
 
 /// Address limit, then host, origin and scheme.
@@ -142,12 +188,17 @@ fn check_transport(
     now_ms: u64,
 ) -> Result<(), Stop> {
     let headers = |name| values(request, name).collect::<Vec<&[u8]>>();
-    let authority = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+    let authority = request
+        .uri()
+        .authority()
+        .map(|authority| authority.as_str().as_bytes());
     let hosts = authority.map_or_else(|| headers("host"), |authority| vec![authority]);
     let (origins, forwarded_for) = (headers("origin"), headers("x-forwarded-for"));
     let forwarded_proto = headers("x-forwarded-proto");
     let head = RequestHead {
-        peer: request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip()),
+        peer: request
+            .peer_addr()
+            .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip()),
         socket: Scheme::Http,
         hosts: &hosts,
         origins: &origins,
@@ -168,12 +219,22 @@ fn check_transport(
 
 /// Notes a limiter's verdict; both write the same headers, so the last one is what clients see.
 fn count(exchange: &mut Exchange, verdict: Option<Verdict>) -> Result<(), Stop> {
-    let Some(verdict) = verdict else { return Ok(()) };
+    let Some(verdict) = verdict else {
+        return Ok(());
+    };
     exchange.limit = Some(verdict);
-    if verdict.allowed { Ok(()) } else { Err(Stop::Limited(verdict)) }
+    if verdict.allowed {
+        Ok(())
+    } else {
+        Err(Stop::Limited(verdict))
+    }
 }
 
-async fn read_body(door: &AgentDoor, request: &HttpRequest, payload: Payload) -> Result<Value, Problem> {
+async fn read_body(
+    door: &AgentDoor,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<Value, Problem> {
     if request.headers().contains_key("content-encoding") {
         return Err(Problem::new(Code::EncodingNotSupported));
     }
@@ -184,7 +245,10 @@ async fn read_body(door: &AgentDoor, request: &HttpRequest, payload: Payload) ->
         .await
         .map_err(|_| Problem::new(Code::BodyTimeout))??;
     strict_json::read(&bytes).map_err(|error| {
-        Problem::invalid(format!("The body is not one strict JSON value: {} at byte {}.", error.fault, error.offset))
+        Problem::invalid(format!(
+            "The body is not one strict JSON value: {} at byte {}.",
+            error.fault, error.offset
+        ))
     })
 }
 
@@ -206,32 +270,53 @@ async fn authenticate(door: &AgentDoor, request: &HttpRequest) -> Result<Verifie
         .into_iter()
         .flat_map(|name| values(request, name))
         .collect();
-    let presented = Presented { authorization: &authorization, tenants: &tenants };
+    let presented = Presented {
+        authorization: &authorization,
+        tenants: &tenants,
+    };
     let now = door.runs.core().clock.now().millis();
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds of this age are exact in a double")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "milliseconds of this age are exact in a double"
+    )]
     let now = now as f64 / 1_000.0;
-    door.verifier.verify(presented, now).await.map_err(|error| match error {
-        BearerError::TwoAuthorizationHeaders => Problem::invalid("Send one Authorization header."),
-        BearerError::Unauthorized => Problem::new(Code::Unauthorized),
-        BearerError::TenantRequired => Problem::new(Code::TenantRequired),
-        BearerError::TenantMismatch => Problem::new(Code::TenantMismatch),
-        BearerError::NotConfigured | BearerError::KeysUnavailable => {
-            Problem::new(Code::AuthNotConfigured).because(error)
-        }
-    })
+    door.verifier
+        .verify(presented, now)
+        .await
+        .map_err(|error| match error {
+            BearerError::TwoAuthorizationHeaders => {
+                Problem::invalid("Send one Authorization header.")
+            }
+            BearerError::Unauthorized => Problem::new(Code::Unauthorized),
+            BearerError::TenantRequired => Problem::new(Code::TenantRequired),
+            BearerError::TenantMismatch => Problem::new(Code::TenantMismatch),
+            BearerError::NotConfigured | BearerError::KeysUnavailable => {
+                Problem::new(Code::AuthNotConfigured).because(error)
+            }
+        })
 }
 
 fn values<'r>(request: &'r HttpRequest, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
-    request.headers().get_all(name).map(|value| value.as_bytes())
+    request
+        .headers()
+        .get_all(name)
+        .map(|value| value.as_bytes())
 }
 
 pub fn header_text<'r>(request: &'r HttpRequest, name: &str) -> Option<&'r str> {
-    request.headers().get(name).and_then(|value| value.to_str().ok())
+    request
+        .headers()
+        .get(name)
+        .and_then(|value| value.to_str().ok())
 }
 
 pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {
     header_text(request, "accept").is_some_and(|accept| {
-        accept.split(',').any(|part| part.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(media_type)))
+        accept.split(',').any(|part| {
+            part.split(';')
+                .next()
+                .is_some_and(|name| name.trim().eq_ignore_ascii_case(media_type))
+        })
     })
 }
 
@@ -245,10 +330,15 @@ fn record(
     cause: Option<&str>,
     started: Instant,
 ) {
-    let route = request.match_pattern().unwrap_or_else(|| "unmatched".to_owned());
+    let route = request
+        .match_pattern()
+        .unwrap_or_else(|| "unmatched".to_owned());
     let elapsed = started.elapsed().as_secs_f64();
     let status = response.status().as_u16();
-    door.metrics.requests.with_label_values(&[route.as_str(), method_label(request.method()), code]).observe(elapsed);
+    door.metrics
+        .requests
+        .with_label_values(&[route.as_str(), method_label(request.method()), code])
+        .observe(elapsed);
     let duration_ms = (elapsed * 1_000_000.0).round() / 1_000.0;
     let request_id = exchange.request_id.as_str();
     match cause {

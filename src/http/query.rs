@@ -25,20 +25,31 @@ impl Query {
                 return Err(Problem::invalid("The query has too many parameters."));
             }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            query.parameters.entry(decoded(name)).or_default().push(decoded(value));
+            query
+                .parameters
+                .entry(decoded(name))
+                .or_default()
+                .push(decoded(value));
         }
         Ok(query)
     }
 
     /// Names and values for the credential scan.
     pub fn to_value(&self) -> Value {
-        let members = self.parameters.iter().map(|(name, values)| (name.clone(), Value::from(values.clone())));
+        let members = self
+            .parameters
+            .iter()
+            .map(|(name, values)| (name.clone(), Value::from(values.clone())));
         Value::Object(members.collect::<Map<_, _>>())
     }
 
     /// A reader that remembers which parameters were asked for.
     pub fn read(&self) -> QueryReader<'_> {
-        QueryReader { query: self, known: Vec::new(), issues: Issues::default() }
+        QueryReader {
+            query: self,
+            known: Vec::new(),
+            issues: Issues::default(),
+        }
     }
 }
 
@@ -54,27 +65,33 @@ impl QueryReader<'_> {
         self.known.push(name);
         let values = self.query.parameters.get(name)?;
         if values.len() > 1 {
-            self.issues.add("invalid_type", &[Value::from(name)], "given more than once");
+            self.issues
+                .add("invalid_type", &[Value::from(name)], "given more than once");
         }
         values.first().cloned()
     }
 
     /// A whole number in plain digits within bounds, or `default` when absent.
     pub fn integer(&mut self, name: &'static str, min: u64, max: u64, default: u64) -> u64 {
-        let Some(text) = self.text(name) else { return default };
-        let digits = !text.is_empty() && text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let Some(text) = self.text(name) else {
+            return default;
+        };
+        let digits =
+            !text.is_empty() && text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
             Ok(number) if digits && (min..=max).contains(&number) => number,
             _ => {
                 let message = format!("expected a whole number from {min} to {max}");
-                self.issues.add("invalid_type", &[Value::from(name)], message);
+                self.issues
+                    .add("invalid_type", &[Value::from(name)], message);
                 default
             }
         }
     }
 
     pub fn refuse(&mut self, name: &'static str, message: &str) {
-        self.issues.add("invalid_value", &[Value::from(name)], message);
+        self.issues
+            .add("invalid_value", &[Value::from(name)], message);
     }
 
     /// Reports everything found, unknown parameters included.
@@ -82,10 +99,18 @@ impl QueryReader<'_> {
         for name in self.query.parameters.keys() {
             if !self.known.contains(&name.as_str()) {
                 let shown = helix_aggregates::text::prefix(name, 80);
-                self.issues.add("unrecognized_keys", &[], format!("unrecognized parameter: {shown}"));
+                self.issues.add(
+                    "unrecognized_keys",
+                    &[],
+                    format!("unrecognized parameter: {shown}"),
+                );
             }
         }
-        if self.issues.is_empty() { Ok(()) } else { Err(self.issues.into_problem()) }
+        if self.issues.is_empty() {
+            Ok(())
+        } else {
+            Err(self.issues.into_problem())
+        }
     }
 }
 
@@ -100,8 +125,12 @@ pub fn percent_decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut index = 0;
     while index < bytes.len() {
-        let escape = bytes.get(index + 1..index + 3).filter(|_| bytes[index] == b'%');
-        let byte = escape.and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let escape = bytes
+            .get(index + 1..index + 3)
+            .filter(|_| bytes[index] == b'%');
+        let byte = escape
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         match byte {
             Some(byte) => {
                 out.push(byte);
@@ -131,7 +160,17 @@ mod tests {
     fn numbers_are_plain_digits_within_bounds() {
         assert_eq!(integer("").unwrap(), 100);
         assert_eq!(integer("limit=200").unwrap(), 200);
-        for raw in ["limit=0", "limit=201", "limit=ten", "limit=-1", "limit=1.5", "limit=+1", "limit=", "limit=1&limit=2", "cursor=3"] {
+        for raw in [
+            "limit=0",
+            "limit=201",
+            "limit=ten",
+            "limit=-1",
+            "limit=1.5",
+            "limit=+1",
+            "limit=",
+            "limit=1&limit=2",
+            "cursor=3",
+        ] {
             assert!(integer(raw).is_err(), "{raw}");
         }
     }

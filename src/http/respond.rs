@@ -29,7 +29,9 @@ pub fn run(reply: &Reply) -> Result<HttpResponse, Problem> {
 pub fn keyed(reply: &Reply) -> Result<HttpResponse, Problem> {
     let mut response = run(reply)?;
     let replayed = HeaderValue::from_static(if reply.replayed { "true" } else { "false" });
-    response.headers_mut().insert(HeaderName::from_static("idempotency-replayed"), replayed);
+    response
+        .headers_mut()
+        .insert(HeaderName::from_static("idempotency-replayed"), replayed);
     if reply.status == 201
         && let Ok(location) = HeaderValue::from_str(&format!("/api/v1/agent-runs/{}", reply.run_id))
     {
@@ -80,7 +82,9 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
         response.insert_header((header::WWW_AUTHENTICATE, challenge));
     }
     if exchange.wants_problem_json {
-        response.content_type("application/problem+json").body(body.to_string())
+        response
+            .content_type("application/problem+json")
+            .body(body.to_string())
     } else {
         json_body(&mut response, &body)
     }
@@ -89,17 +93,30 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
 /// `WWW-Authenticate` of a 401 or of a missing scope (`agent-api` 10.7, `access` 4.1).
 fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
     let (error, scopes) = match problem.code {
-        Code::Unauthorized | Code::TenantRequired => {
-            ("invalid_token", "helix.agent_runs.read helix.agent_runs.write".to_owned())
-        }
+        Code::Unauthorized | Code::TenantRequired => (
+            "invalid_token",
+            "helix.agent_runs.read helix.agent_runs.write".to_owned(),
+        ),
         Code::InsufficientScope => ("insufficient_scope", required_scopes(problem)),
         _ => return None,
     };
-    let plain = |c: char| if matches!(c, ' '..='~') && c != '"' && c != '\\' { c } else { ' ' };
-    let description: String = problem.message.chars().map(plain).take(MAX_DESCRIPTION).collect();
+    let plain = |c: char| {
+        if matches!(c, ' '..='~') && c != '"' && c != '\\' {
+            c
+        } else {
+            ' '
+        }
+    };
+    let description: String = problem
+        .message
+        .chars()
+        .map(plain)
+        .take(MAX_DESCRIPTION)
+        .collect();
     let metadata = format!("{}/.well-known/oauth-protected-resource", base.as_str());
-    let mut text =
-        format!("Bearer resource_metadata=\"{metadata}\", error=\"{error}\", error_description=\"{description}\"");
+    let mut text = format!(
+        "Bearer resource_metadata=\"{metadata}\", error=\"{error}\", error_description=\"{description}\""
+    );
     if !scopes.is_empty() {
         text.push_str(&format!(", scope=\"{scopes}\""));
     }
@@ -107,8 +124,15 @@ fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
 }
 
 fn required_scopes(problem: &Problem) -> String {
-    let scopes = problem.details.as_ref().and_then(|details| details["required_oauth_scopes"].as_array());
-    let names: Vec<&str> = scopes.into_iter().flatten().filter_map(Value::as_str).collect();
+    let scopes = problem
+        .details
+        .as_ref()
+        .and_then(|details| details["required_oauth_scopes"].as_array());
+    let names: Vec<&str> = scopes
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     names.join(" ")
 }
 
@@ -130,7 +154,10 @@ pub fn finish(mut response: HttpResponse, exchange: &Exchange) -> HttpResponse {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     if let Ok(id) = HeaderValue::from_str(&exchange.request_id) {
         headers.insert(HeaderName::from_static("x-request-id"), id);
     }
@@ -146,8 +173,14 @@ fn limit_headers(headers: &mut HeaderMap, verdict: &Verdict) {
         ("x-ratelimit-limit", verdict.limit.to_string()),
         ("x-ratelimit-remaining", verdict.remaining.to_string()),
         ("x-ratelimit-reset", verdict.reset_at_ms.to_string()),
-        ("ratelimit-policy", format!("\"minute\";q={};w=60", verdict.limit)),
-        ("ratelimit", format!("\"minute\";r={};t={reset_s}", verdict.remaining)),
+        (
+            "ratelimit-policy",
+            format!("\"minute\";q={};w=60", verdict.limit),
+        ),
+        (
+            "ratelimit",
+            format!("\"minute\";r={};t={reset_s}", verdict.remaining),
+        ),
     ] {
         if let Ok(value) = HeaderValue::from_str(&text) {
             headers.insert(HeaderName::from_static(name), value);
@@ -156,7 +189,9 @@ fn limit_headers(headers: &mut HeaderMap, verdict: &Verdict) {
 }
 
 pub fn json_body(response: &mut HttpResponseBuilder, body: &Value) -> HttpResponse {
-    response.content_type("application/json").body(body.to_string())
+    response
+        .content_type("application/json")
+        .body(body.to_string())
 }
 
 fn status(code: u16) -> StatusCode {

@@ -42,7 +42,9 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
 /// Serves `/metrics`, and nothing else.
 pub fn metrics(listener: TcpListener, metrics: Metrics) -> std::io::Result<Server> {
     let server = HttpServer::new(move || {
-        App::new().app_data(Data::new(metrics.clone())).route("/metrics", web::get().to(exposition))
+        App::new()
+            .app_data(Data::new(metrics.clone()))
+            .route("/metrics", web::get().to(exposition))
     })
     .workers(1)
     .client_request_timeout(HEAD_TIMEOUT)
@@ -54,7 +56,9 @@ pub fn metrics(listener: TcpListener, metrics: Metrics) -> std::io::Result<Serve
 
 async fn exposition(metrics: Data<Metrics>) -> HttpResponse {
     match metrics.render() {
-        Ok(text) => HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text),
+        Ok(text) => HttpResponse::Ok()
+            .content_type("text/plain; version=0.0.4; charset=utf-8")
+            .body(text),
         Err(_) => HttpResponse::InternalServerError().finish(),
     }
 }

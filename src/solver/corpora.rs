@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use helix_aggregates::agent::scope;
 
+use super::tools::extract::PdfReading;
 use super::tools::{Found, library, repository};
 use load::{Loader, Reread};
 
@@ -23,6 +24,7 @@ mod warning;
 pub mod words;
 
 pub use document::{Block, Document};
+pub(crate) use document::{ceil_boundary, floor_boundary};
 pub use index::{PassageHit, WeightedTerm};
 pub use load::{LoadStep, Progress};
 pub use snapshot::{Corpus, CorpusSummary, Snapshot};
@@ -47,6 +49,7 @@ pub struct CorporaConfig {
 #[derive(Debug)]
 pub struct Corpora {
     config: CorporaConfig,
+    pdf_reading: PdfReading,
     current: RwLock<Arc<Snapshot>>,
     /// One refresh at a time; turns go on reading the snapshot they hold.
     refreshing: Mutex<()>,
@@ -58,8 +61,18 @@ impl Corpora {
     /// Reads and indexes everything that is configured. Blocking. Faults become
     /// [`Corpora::warnings`]; none of them is fatal.
     pub fn open(config: CorporaConfig, progress: &dyn Progress) -> Self {
+        Self::open_with(config, PdfReading::OnThread, progress)
+    }
+
+    /// As [`Corpora::open`], with a choice of where PDF files are parsed.
+    pub fn open_with(
+        config: CorporaConfig,
+        pdf_reading: PdfReading,
+        progress: &dyn Progress,
+    ) -> Self {
         let corpora = Self {
             config,
+            pdf_reading,
             current: RwLock::new(Arc::new(Snapshot::default())),
             refreshing: Mutex::new(()),
             distrust_stamps: AtomicBool::new(false),
@@ -75,18 +88,32 @@ impl Corpora {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
-        let reread = match self.distrust_stamps.swap(false, Ordering::AcqRel) {
-            true => Reread::Everything,
-            false => Reread::Changed,
+        let reread = if self.distrust_stamps.swap(false, Ordering::AcqRel) {
+            Reread::Everything
+        } else {
+            Reread::Changed
+        };
+        let load = |scope_id: &str, found: Found| {
+            let scope = scope::find(scope_id)?;
+            let known = before.corpus(scope_id);
+            let pdf_reading = &self.pdf_reading;
+            Some(
+                Loader {
+                    scope,
+                    known,
+                    reread,
+                    pdf_reading,
+                    progress,
+                }
+                .load(found),
+            )
         };
         let mut corpora = Vec::new();
         if !self.config.libraries.is_empty() {
-            let found = library::scan(&self.config.libraries);
-            corpora.extend(load(LIBRARY_SCOPE, found, &before, reread, progress));
+            corpora.extend(load(LIBRARY_SCOPE, library::scan(&self.config.libraries)));
         }
         if let Some(root) = &self.config.repository {
-            let found = repository::scan(root);
-            corpora.extend(load(REPOSITORY_SCOPE, found, &before, reread, progress));
+            corpora.extend(load(REPOSITORY_SCOPE, repository::scan(root)));
         }
         let after = Arc::new(Snapshot::new(corpora));
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = after;
@@ -116,26 +143,6 @@ impl Corpora {
     pub fn summary(&self) -> Vec<CorpusSummary> {
         self.snapshot().summary()
     }
-}
-
-fn load(
-    scope_id: &str,
-    found: Found,
-    before: &Snapshot,
-    reread: Reread,
-    progress: &dyn Progress,
-) -> Option<Arc<Corpus>> {
-    let scope = scope::find(scope_id)?;
-    let known = before.corpus(scope_id);
-    Some(
-        Loader {
-            scope,
-            known,
-            reread,
-            progress,
-        }
-        .load(found),
-    )
 }
 
 #[cfg(test)]

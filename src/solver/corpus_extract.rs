@@ -62,7 +62,9 @@ fn solve(input: &TurnInput, host: &ToolHost) -> Result<Draft, SolverError> {
     if conflicts.is_empty()
         && let Some(question) = ambiguity::question(input, &query, &ranked, &choice)
     {
-        draft.summary = "The objective fits several documents equally well.".to_owned();
+        draft
+            .summary
+            .push_str("The objective fits several documents equally well.");
         draft.questions.push(question);
         return Ok(draft);
     }
@@ -83,7 +85,9 @@ fn nothing_found(
     reading: &Reading,
     draft: &mut Draft,
 ) -> Result<(), SolverError> {
-    draft.summary = "No passage of the admitted documents matches the objective.".to_owned();
+    draft
+        .summary
+        .push_str("No passage of the admitted documents matches the objective.");
     let answered = input
         .answers
         .iter()

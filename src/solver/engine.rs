@@ -15,8 +15,11 @@ use super::corpora::{Corpora, CorpusWarning, LoadStep, Snapshot};
 use super::corpus_extract::CorpusExtract;
 use super::finaliser::{self, TurnOutcome};
 use super::host::ToolHost;
-use super::seam::{AbortReason, Solver, SolverError, TurnInput};
+use super::seam::{Abort, AbortReason, Solver, SolverError, TurnInput};
 
+/// How long a late turn waits to be told what its deadline meant: the service knows whether the
+/// run has expired, the engine does not.
+const GRACE: Duration = Duration::from_millis(200);
 /// How long a snapshot is taken for fresh.
 const FRESH: Duration = Duration::from_secs(2);
 
@@ -65,12 +68,12 @@ impl Engine {
     /// Executes one turn. Dropping the future stops waiting; raising the abort signal stops the
     /// work at its next step.
     pub async fn execute(&self, input: TurnInput) -> TurnOutcome {
+        let mut abort = input.abort.clone();
         let snapshot = match self.snapshot_for(&input).await {
             Ok(snapshot) => snapshot,
-            Err(error) => return TurnOutcome::failed(failure_of(&error), Vec::new()),
+            Err(error) => return TurnOutcome::failed(failure_of(error, abort).await, Vec::new()),
         };
         let host = ToolHost::new(&input, snapshot);
-        let mut abort = input.abort.clone();
         let solved = tokio::select! {
             biased;
             reason = abort.wait() => Err(SolverError::Aborted(reason)),
@@ -79,7 +82,9 @@ impl Engine {
         };
         let draft = match solved {
             Ok(draft) => draft,
-            Err(error) => return TurnOutcome::failed(failure_of(&error), host.record().receipts),
+            Err(error) => {
+                return TurnOutcome::failed(failure_of(error, abort).await, host.record().receipts);
+            }
         };
         let (name, judge, corpora) = (self.solver.name(), host.clone(), Arc::clone(&self.corpora));
         let judged = tokio::task::spawn_blocking(move || {
@@ -96,17 +101,17 @@ impl Engine {
 
     /// A snapshot that is at most a moment old; a run without data scopes reads none.
     async fn snapshot_for(&self, input: &TurnInput) -> Result<Arc<Snapshot>, SolverError> {
-        let stale = self
-            .refreshed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_none_or(|at| at.elapsed() > FRESH);
-        if !input.database_scope.is_empty() && (stale || self.corpora.is_distrusted()) {
+        let distrusted = self.corpora.is_distrusted();
+        if !input.database_scope.is_empty() && (distrusted || !self.is_fresh()) {
             let (corpora, refreshed) = (Arc::clone(&self.corpora), Arc::clone(&self.refreshed));
             let refresh = tokio::task::spawn_blocking(move || {
-                let started = Instant::now();
-                corpora.refresh(&|_: LoadStep| {});
-                *refreshed.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+                // Held while refreshing: turns that waited for it find fresh corpora.
+                let mut last = refreshed.lock().unwrap_or_else(PoisonError::into_inner);
+                if corpora.is_distrusted() || last.is_none_or(|at| at.elapsed() > FRESH) {
+                    let started = Instant::now();
+                    corpora.refresh(&|_: LoadStep| {});
+                    *last = Some(started);
+                }
             });
             let mut abort = input.abort.clone();
             tokio::select! {
@@ -120,17 +125,27 @@ impl Engine {
         }
         Ok(self.corpora.snapshot())
     }
+
+    /// While a refresh is running, nothing is fresh.
+    fn is_fresh(&self) -> bool {
+        self.refreshed
+            .try_lock()
+            .is_ok_and(|last| last.is_some_and(|at| at.elapsed() <= FRESH))
+    }
 }
 
-fn failure_of(error: &SolverError) -> TurnFailure {
-    match error {
-        SolverError::Aborted(AbortReason::Expired) => TurnFailure::RunExpired,
-        SolverError::Aborted(AbortReason::Timeout) | SolverError::DeadlinePassed => {
-            TurnFailure::Timeout
-        }
-        SolverError::Aborted(AbortReason::Cancelled) | SolverError::Failed(_) => {
-            TurnFailure::ExecutorFailed
-        }
+async fn failure_of(error: SolverError, mut abort: Abort) -> TurnFailure {
+    let reason = match error {
+        SolverError::Failed(_) => return TurnFailure::ExecutorFailed,
+        SolverError::Aborted(reason) => reason,
+        SolverError::DeadlinePassed => tokio::time::timeout(GRACE, abort.wait())
+            .await
+            .unwrap_or(AbortReason::Timeout),
+    };
+    match reason {
+        AbortReason::Expired => TurnFailure::RunExpired,
+        AbortReason::Timeout => TurnFailure::Timeout,
+        AbortReason::Cancelled => TurnFailure::ExecutorFailed,
     }
 }
 

@@ -6,18 +6,19 @@
 //! source again, found the same bytes as were indexed, and compared the quote byte by byte.
 //! Deliberately absent: judgement about what the spans mean, which is the finaliser's.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use helix_aggregates::agent::evidence::item::{Span, ToolOutcome, ToolReceipt};
 use helix_aggregates::agent::scope::{self, DataScope};
 
-use super::corpora::{Corpus, Document, Snapshot, WeightedTerm};
+use super::corpora::{Corpus, Document, Snapshot, WeightedTerm, ceil_boundary, floor_boundary};
 use super::seam::{Abort, Allowance, SolverError, SourceHandle, TurnInput};
+use ledger::Ledger;
 use receipt::{Call, RunMark};
 
 mod admit;
 mod ceiling;
+mod ledger;
 mod receipt;
 
 pub use admit::{Admitted, Refusal};
@@ -101,26 +102,6 @@ struct Inner {
     abort: Abort,
     snapshot: Arc<Snapshot>,
     ledger: Mutex<Ledger>,
-}
-
-#[derive(Debug, Default)]
-struct Ledger {
-    calls: u32,
-    bytes: u64,
-    exhausted: bool,
-    receipts: Vec<ToolReceipt>,
-    sources: Vec<Source>,
-    by_document: HashMap<(&'static str, usize), SourceHandle>,
-    /// Whether a source's file still holds the bytes that were indexed; asked once a turn.
-    unchanged: HashMap<SourceHandle, bool>,
-}
-
-#[derive(Debug)]
-struct Source {
-    corpus: Arc<Corpus>,
-    document: Arc<Document>,
-    /// The windows handed over, with the receipts that handed them.
-    read: Vec<(Span, String)>,
 }
 
 impl ToolHost {
@@ -360,54 +341,6 @@ impl ToolHost {
     }
 }
 
-impl Ledger {
-    fn name(
-        &mut self,
-        corpus: &Arc<Corpus>,
-        ordinal: usize,
-        document: &Arc<Document>,
-    ) -> SourceHandle {
-        let next = SourceHandle(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
-        let source = *self
-            .by_document
-            .entry((corpus.scope().id, ordinal))
-            .or_insert(next);
-        if source == next {
-            let (corpus, document) = (Arc::clone(corpus), Arc::clone(document));
-            self.sources.push(Source {
-                corpus,
-                document,
-                read: Vec::new(),
-            });
-        }
-        source
-    }
-
-    fn card(&self, source: SourceHandle) -> Option<SourceCard> {
-        let known = self.sources.get(source.0 as usize)?;
-        Some(SourceCard {
-            source,
-            scope: known.corpus.scope().id,
-            title: known.document.title.clone(),
-            locator: known.document.locator.clone(),
-        })
-    }
-
-    /// The bytes of a listing: a line a passage, tab between its parts.
-    fn listing(&self, found: &[(SourceHandle, Span)]) -> Vec<u8> {
-        let mut lines = String::new();
-        for (source, span) in found {
-            if let Some(known) = self.sources.get(source.0 as usize) {
-                lines.push_str(&format!(
-                    "{}\t{}\t{}\n",
-                    known.document.locator, span.start, span.end
-                ));
-            }
-        }
-        lines.into_bytes()
-    }
-}
-
 fn span(range: std::ops::Range<usize>) -> Span {
     Span {
         start: range.start as u64,
@@ -422,8 +355,8 @@ pub(in crate::solver) fn slice(text: &str, span: Span) -> Option<&str> {
 
 fn whole_characters(text: &str, span: Span) -> Span {
     let cut = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(text.len());
-    let start = text.floor_char_boundary(cut(span.start));
-    let end = text.ceil_char_boundary(cut(span.end.max(span.start)));
+    let start = floor_boundary(text, cut(span.start));
+    let end = ceil_boundary(text, cut(span.end.max(span.start)));
     self::span(start..end.max(start))
 }
 

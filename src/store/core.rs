@@ -7,7 +7,8 @@ use std::time::Duration;
 use quick_cache::sync::Cache;
 use sqlx::PgPool;
 use sqlx::postgres::PgConnectOptions;
-use tokio::task::JoinSet;
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::StoreError;
@@ -58,7 +59,11 @@ pub struct Core {
     lanes: u8,
     appenders: Vec<Appender>,
     owners: Cache<OwnerKey, Lane>,
-    tasks: JoinSet<()>,
+    /// The other pools, to be closed with the first.
+    pools: [PgPool; 2],
+    /// Ended when the store is dropped.
+    _tasks: JoinSet<()>,
+    runtime: Handle,
 }
 
 impl Core {
@@ -84,7 +89,7 @@ impl Core {
         let clock = DbClock::start(&pool).await?;
         let hub = Hub::default();
         let lanes = Lanes {
-            pool: append_pool,
+            pool: append_pool.clone(),
             form: config.form,
             queue: config.queue,
             hub: hub.clone(),
@@ -98,7 +103,7 @@ impl Core {
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
-        tasks.spawn(hub.clone().hear_others(side_pool));
+        tasks.spawn(hub.clone().hear_others(side_pool.clone()));
         tasks.spawn(count_connections(pool.clone(), metrics.clone()));
         Ok(Arc::new(Self {
             pool,
@@ -110,7 +115,9 @@ impl Core {
             lanes: config.lanes.clamp(1, MAX_LANES),
             appenders,
             owners: Cache::new(10_000),
-            tasks,
+            pools: [append_pool, side_pool],
+            _tasks: tasks,
+            runtime: Handle::current(),
         }))
     }
 
@@ -141,9 +148,24 @@ impl Core {
         }
     }
 
-    /// Background tasks that are still running; all of them, unless one failed.
-    pub fn background_tasks(&self) -> usize {
-        self.tasks.len()
+    /// Runs work that outlives the request, and the worker thread, that began it.
+    pub fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.runtime.spawn(work)
+    }
+
+    /// Whether the database answers now.
+    pub async fn answers(&self) -> bool {
+        sqlx::query("select 1").execute(&self.pool).await.is_ok()
+    }
+
+    /// Closes every connection, after the last flush of what was queued.
+    pub async fn close(&self) {
+        for pool in self.pools.iter().chain([&self.pool]) {
+            pool.close().await;
+        }
     }
 }
 

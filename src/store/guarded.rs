@@ -52,7 +52,10 @@ pub async fn head(
         Some(_) => Some(head_of(&row)?),
         None => None,
     };
-    Ok(Seen { now_ms: row.try_get("now_ms")?, found })
+    Ok(Seen {
+        now_ms: row.try_get("now_ms")?,
+        found,
+    })
 }
 
 /// A head together with at most `limit` events after `after`.
@@ -84,13 +87,18 @@ pub async fn page(
     .bind(limit)
     .fetch_all(pool)
     .await?;
-    let Some(first) = rows.first() else { return Err(StoreError::Revoked) };
+    let Some(first) = rows.first() else {
+        return Err(StoreError::Revoked);
+    };
     if !first.try_get::<bool, _>("live")? {
         return Err(StoreError::Revoked);
     }
     let now_ms = first.try_get("now_ms")?;
     let Some(version) = first.try_get::<Option<i64>, _>("stream_version")? else {
-        return Ok(Seen { now_ms, found: None });
+        return Ok(Seen {
+            now_ms,
+            found: None,
+        });
     };
     let mut events = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -98,7 +106,10 @@ pub async fn page(
             events.push(event_of(row)?);
         }
     }
-    Ok(Seen { now_ms, found: Some((super::read::unsigned(version), events)) })
+    Ok(Seen {
+        now_ms,
+        found: Some((super::read::unsigned(version), events)),
+    })
 }
 
 /// What a list asks for.

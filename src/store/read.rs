@@ -103,6 +103,42 @@ pub(super) fn event_of(row: &PgRow) -> Result<StoredEvent, StoreError> {
     })
 }
 
+/// A stream a background worker has to look at.
+#[derive(Debug, Clone)]
+pub struct DueStream {
+    pub lane: Lane,
+    pub id: Uuid,
+    pub owner: OwnerKey,
+    pub key_id: Option<Uuid>,
+    /// Database milliseconds at the read.
+    pub now_ms: i64,
+}
+
+/// Streams of a kind whose time has come, the longest waiting first.
+pub async fn due(pool: &PgPool, kind: &str, limit: i64) -> Result<Vec<DueStream>, StoreError> {
+    let rows = sqlx::query(
+        "select lane, stream_id, owner_key, key_id, es.now_ms() as now_ms from es.stream
+          where due_at_ms <= es.now_ms() and kind = $1 order by due_at_ms limit $2",
+    )
+    .bind(kind)
+    .bind(limit)
+    .fetch_all(pool)
+    .await?;
+    let due = |row: &PgRow| {
+        let lane = u8::try_from(row.try_get::<i16, _>("lane")?)
+            .ok()
+            .and_then(Lane::new);
+        Ok(DueStream {
+            lane: lane.ok_or_else(|| StoreError::Damaged("no such lane".to_owned()))?,
+            id: row.try_get("stream_id")?,
+            owner: OwnerKey::from_mac(bytes32(row.try_get("owner_key")?)?),
+            key_id: row.try_get("key_id")?,
+            now_ms: row.try_get("now_ms")?,
+        })
+    };
+    rows.iter().map(due).collect()
+}
+
 /// Versions, positions and sequences are never negative in the schema.
 pub fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)

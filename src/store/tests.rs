@@ -28,13 +28,21 @@ struct World {
 impl World {
     async fn new(form: Form) -> Self {
         let template = testing::template("store", |options| async move {
-            database::migrate(&options, std::time::Duration::from_secs(30)).await.map(drop)
+            database::migrate(&options, std::time::Duration::from_secs(30))
+                .await
+                .map(drop)
         })
         .await;
         let database = template.clone_of_template().await;
         let keys = tempfile::tempdir().unwrap();
         let core = open(&database, &keys, form).await;
-        Self { log: Arc::new(Log::new(Arc::clone(&core))), core, form, database, keys }
+        Self {
+            log: Arc::new(Log::new(Arc::clone(&core))),
+            core,
+            form,
+            database,
+            keys,
+        }
     }
 
     /// Another process on the same database, as far as the database can tell.
@@ -50,10 +58,21 @@ impl World {
     async fn stream_of(&self, owner: &str) -> Stream {
         let owner = self.core.keyring.owner("test", &[owner.as_bytes()]);
         let lane = self.core.lane(&owner).await.unwrap();
-        let (wrapped, key) = self.core.keyring.make(self.core.ids.uuid(), &owner, 0).unwrap();
+        let (wrapped, key) = self
+            .core
+            .keyring
+            .make(self.core.ids.uuid(), &owner, 0)
+            .unwrap();
         let mut conn = self.core.pool.acquire().await.unwrap();
-        super::ledger::add_data_key(&mut conn, &wrapped).await.unwrap();
-        Stream { id: self.core.ids.stream(lane), lane, owner, key }
+        super::ledger::add_data_key(&mut conn, &wrapped)
+            .await
+            .unwrap();
+        Stream {
+            id: self.core.ids.stream(lane),
+            lane,
+            owner,
+            key,
+        }
     }
 
     fn stamp(&self) -> Stamp {
@@ -61,20 +80,37 @@ impl World {
     }
 
     async fn tick(&self, stream: &Stream, times: u32) -> u64 {
-        let prepared =
-            self.log.execute(stream, &tick(times), self.stamp(), &Meta::new()).await.unwrap();
+        let prepared = self
+            .log
+            .execute(stream, &tick(times), self.stamp(), &Meta::new())
+            .await
+            .unwrap();
         prepared.next.version
     }
 }
 
 async fn open(database: &TestDatabase, keys: &TempDir, form: Form) -> Arc<Core> {
-    let config = CoreConfig { form, read_connections: 4, ..CoreConfig::default() };
+    let config = CoreConfig {
+        form,
+        read_connections: 4,
+        ..CoreConfig::default()
+    };
     let key_file = keys.path().join("kek");
-    Core::open(&database.options, &key_file, config, Metrics::new().unwrap()).await.unwrap()
+    Core::open(
+        &database.options,
+        &key_file,
+        config,
+        Metrics::new().unwrap(),
+    )
+    .await
+    .unwrap()
 }
 
 fn tick(times: u32) -> Tick {
-    Tick { times, note: "canary note".to_owned() }
+    Tick {
+        times,
+        note: "canary note".to_owned(),
+    }
 }
 
 /// Runs one test body for each form.

@@ -86,7 +86,11 @@ impl ClaimedTurn {
             previous_contradictions: known.previous_contradictions,
             pending_questions: known.pending_questions,
             remaining_steps: known.remaining_steps,
-            allowance: Allowance { tool_calls: TOOL_CALLS, bytes: BYTES, deadline },
+            allowance: Allowance {
+                tool_calls: TOOL_CALLS,
+                bytes: BYTES,
+                deadline,
+            },
             abort,
         };
         Some(Self {
@@ -95,7 +99,11 @@ impl ClaimedTurn {
             run,
             version: claimed.version,
             deadline,
-            at_deadline: if left < timeout { TurnFailure::RunExpired } else { TurnFailure::Timeout },
+            at_deadline: if left < timeout {
+                TurnFailure::RunExpired
+            } else {
+                TurnFailure::Timeout
+            },
         })
     }
 }
@@ -103,7 +111,14 @@ impl ClaimedTurn {
 /// Executes a turn. A late result is dropped, and so is one whose claim was lost meanwhile:
 /// the cancel may have come through another process.
 pub async fn race(core: &Core, executor: Arc<dyn TurnExecutor>, turn: ClaimedTurn) -> TurnOutcome {
-    let ClaimedTurn { input, abort, run, version, deadline, at_deadline } = turn;
+    let ClaimedTurn {
+        input,
+        abort,
+        run,
+        version,
+        deadline,
+        at_deadline,
+    } = turn;
     let mut moved = core.hub.watch(run.uuid());
     // A task of its own, so that a panic of the executor is a failed turn and nothing more.
     let mut solving = tokio::spawn(async move { executor.execute(input).await });

@@ -7,15 +7,13 @@ use std::time::Duration;
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::command::RunCommand;
 use helix_aggregates::agent::run::error::RunError;
+use helix_aggregates::decider::Decider;
 use helix_aggregates::time::{Stamp, Timestamp};
-use sqlx::Row;
 use uuid::Uuid;
 
 use crate::app::agent::runs::Runs;
 use crate::store::log::{ExecuteError, Meta, Stream};
-use crate::store::owner::{Lane, OwnerKey};
-use crate::store::read::bytes32;
-use crate::store::{Core, StoreError, lease, receipt};
+use crate::store::{Core, StoreError, lease, read, receipt};
 
 /// How long after a take-over became possible the sweeper acts by itself.
 const AFTER_TAKE_OVER: Duration = Duration::from_secs(30);
@@ -58,22 +56,21 @@ impl Sweeper {
 
     /// One look at everything that is due. Returns how many runs changed.
     pub async fn sweep(&self) -> Result<usize, StoreError> {
-        let due = sqlx::query(
-            "select lane, stream_id, owner_key, key_id, es.now_ms() as now_ms from es.stream
-              where due_at_ms <= es.now_ms() and kind = 'run' order by due_at_ms limit $1",
-        )
-        .bind(BATCH)
-        .fetch_all(&self.core().pool)
-        .await?;
         let mut changed = 0;
-        for row in due {
-            let lane = u8::try_from(row.try_get::<i16, _>("lane")?).ok().and_then(Lane::new);
-            let key = self.core().key(row.try_get("key_id")?).await?;
+        for due in read::due(&self.core().pool, Run::KIND, BATCH).await? {
             // Without its key a run is erased; nobody can continue it either.
-            let (Some(lane), Some(key)) = (lane, key) else { continue };
-            let owner = OwnerKey::from_mac(bytes32(row.try_get("owner_key")?)?);
-            let stream = Stream { id: row.try_get("stream_id")?, lane, owner, key };
-            let stamp = Stamp { at: Timestamp::from_millis(row.try_get("now_ms")?) };
+            let Some(key) = self.core().key(due.key_id).await? else {
+                continue;
+            };
+            let stream = Stream {
+                id: due.id,
+                lane: due.lane,
+                owner: due.owner,
+                key,
+            };
+            let stamp = Stamp {
+                at: Timestamp::from_millis(due.now_ms),
+            };
             changed += usize::from(self.sweep_run(&stream, stamp).await?);
         }
         Ok(changed)
@@ -84,15 +81,29 @@ impl Sweeper {
         let (command, transition) = match loaded.state {
             Run::Running { .. } => {
                 let limit = self.runs.settings().abandon_after() + AFTER_TAKE_OVER;
-                (RunCommand::Recover { abandon_after_sweep: limit }, "recovered")
+                (
+                    RunCommand::Recover {
+                        abandon_after_sweep: limit,
+                    },
+                    "recovered",
+                )
             }
             Run::Waiting { .. } => (RunCommand::Lapse, "lapsed"),
             Run::Absent | Run::Ended { .. } => return Ok(false),
         };
-        match self.runs.log().execute(stream, &command, stamp, &by_sweeper()).await {
+        match self
+            .runs
+            .log()
+            .execute(stream, &command, stamp, &by_sweeper())
+            .await
+        {
             Ok(prepared) if prepared.events.is_empty() => Ok(false),
             Ok(_) => {
-                self.core().metrics.recovered.with_label_values(&[transition]).inc();
+                self.core()
+                    .metrics
+                    .recovered
+                    .with_label_values(&[transition])
+                    .inc();
                 tracing::info!(stream.id = %stream.id, transition, "a run was swept");
                 Ok(true)
             }

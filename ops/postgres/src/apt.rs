@@ -1,10 +1,11 @@
 //! The last resort: Debian's own packages, downloaded and unpacked without root.
 //!
-//! apt keeps its lists and archives in a directory of ours and is never allowed to install. Packages that
-//! the system has already are not fetched again, so its C library is the one used; the rest is found through
-//! `LD_LIBRARY_PATH`. A finished version is moved into place in one rename. Deliberately absent: other
+//! apt keeps its lists and archives in a directory of ours and is never allowed to install. It plans for an
+//! empty system, which always has an answer, and what this system has already is then left out: its C
+//! library stays the one used, and the rest is found through `LD_LIBRARY_PATH`. A finished version is moved into place in one rename. Deliberately absent: other
 //! package managers, and running any package's install script.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -85,14 +86,8 @@ impl Apt {
             let path = home.join(directory);
             std::fs::create_dir_all(&path).map_err(PostgresError::directory(&path))?;
         }
-        let status =
-            std::fs::read_to_string(STATUS).map_err(PostgresError::directory(Path::new(STATUS)))?;
-        // A broken or hidden installation must not count as present.
-        let kept = status
-            .split_inclusive("\n\n")
-            .filter(|stanza| !stanza.starts_with("Package: postgresql"));
-        let path = home.join("status");
-        std::fs::write(&path, kept.collect::<String>()).map_err(PostgresError::directory(&path))?;
+        let status = home.join("status");
+        std::fs::write(&status, "").map_err(PostgresError::directory(&status))?;
         Ok(apt)
     }
 
@@ -162,7 +157,14 @@ impl Apt {
             "apt-get",
             ["install", "-s", "-qq", "--no-install-recommends", &package],
         )?;
-        Ok(plan.lines().filter_map(planned).collect())
+        let status =
+            std::fs::read_to_string(STATUS).map_err(PostgresError::directory(Path::new(STATUS)))?;
+        let present: HashSet<&str> = status.split("\n\n").filter_map(installed).collect();
+        let missing = plan.lines().filter_map(planned);
+        let missing = missing.filter(|(name, _)| !present.contains(name));
+        Ok(missing
+            .map(|(name, version)| format!("{name}={version}"))
+            .collect())
     }
 
     fn unpack(&self) -> Result<PathBuf, PostgresError> {
@@ -178,13 +180,24 @@ impl Apt {
     }
 }
 
-/// `Inst libpq5 [15.17-0+deb12u1] (15.18-0+deb12u1 Debian-Security:12/… [amd64])` is a package to fetch.
-fn planned(line: &str) -> Option<String> {
-    let rest = line.strip_prefix("Inst ")?;
-    let (name, _) = rest.split_once(' ')?;
-    let (_, target) = rest.split_once('(')?;
-    let (version, _) = target.split_once(' ')?;
-    Some(format!("{name}={version}"))
+/// `Inst libpq5 (15.18-0+deb12u1 Debian-Security:12/… [amd64])` is a package of the plan.
+fn planned(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.strip_prefix("Inst ")?.split_once(' ')?;
+    let (version, _) = rest.split_once('(')?.1.split_once(' ')?;
+    Some((name, version))
+}
+
+/// The package of a stanza of dpkg's status that is there whole. A broken or hidden Postgres does not count.
+fn installed(stanza: &str) -> Option<&str> {
+    let name = stanza
+        .trim_start()
+        .strip_prefix("Package: ")?
+        .lines()
+        .next()?;
+    let whole = stanza
+        .lines()
+        .any(|line| line == "Status: install ok installed");
+    (whole && !name.starts_with("postgresql")).then_some(name)
 }
 
 fn finish(step: &'static str, command: &mut Command) -> Result<String, PostgresError> {
@@ -233,12 +246,26 @@ mod tests {
 
     #[test]
     fn a_plan_line_names_the_version_to_fetch() {
-        let fresh = "Inst libpq5 (15.18-0+deb12u1 Debian-Security:12/oldstable-security [amd64])";
+        let line = "Inst libpq5 (15.18-0+deb12u1 Debian-Security:12/oldstable-security [amd64])";
+        assert_eq!(planned(line), Some(("libpq5", "15.18-0+deb12u1")));
         let upgrade = "Inst libpq5 [15.17-0+deb12u1] (15.18-0+deb12u1 Debian:12 [amd64])";
-        assert_eq!(planned(fresh).as_deref(), Some("libpq5=15.18-0+deb12u1"));
-        assert_eq!(planned(upgrade).as_deref(), Some("libpq5=15.18-0+deb12u1"));
+        assert_eq!(planned(upgrade), Some(("libpq5", "15.18-0+deb12u1")));
         assert_eq!(
             planned("Conf libpq5 (15.18-0+deb12u1 Debian:12 [amd64])"),
+            None
+        );
+    }
+
+    #[test]
+    fn only_whole_packages_count_as_present() {
+        let whole = "Package: libc6\nStatus: install ok installed\nVersion: 2.36";
+        assert_eq!(installed(whole), Some("libc6"));
+        assert_eq!(
+            installed("Package: libpq5\nStatus: deinstall ok config-files"),
+            None
+        );
+        assert_eq!(
+            installed("Package: postgresql-15\nStatus: install ok installed"),
             None
         );
     }

@@ -10,8 +10,9 @@ use tokio::sync::{oneshot, watch};
 
 use crate::endpoint::Endpoint;
 use crate::error::PostgresError;
+use crate::health::{Health, Shared};
 use crate::initdb::cluster_path;
-use crate::keeper::{Health, Keeper, Shared};
+use crate::keeper::Keeper;
 use crate::lock::DataDirLock;
 use crate::pid_file::PidFile;
 use crate::search::Programs;

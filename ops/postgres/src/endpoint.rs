@@ -83,7 +83,9 @@ async fn ensure_database(server: &PgConnectOptions, name: &str) -> Result<(), Po
 
 /// `duplicate_database`, or the unique index that two simultaneous creators meet at.
 fn made_by_another(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|error| error.code());
+    let code = error
+        .as_database_error()
+        .and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("42P04" | "23505"))
 }
 

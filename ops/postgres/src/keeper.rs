@@ -7,18 +7,20 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 
 use crate::cluster::ClusterConfig;
 use crate::endpoint::{Endpoint, PORT};
 use crate::error::PostgresError;
+use crate::health::{Health, Shared};
 use crate::launch::{Identity, command, launch_error};
 use crate::log::{Tail, drain};
 use crate::pid_file::{POLL, PidFile, clear_the_way, signal};
+use crate::settings::Durability;
 use crate::{initdb, settings, socket};
 
 /// The pause before a restart doubles from the first to the second.
@@ -26,64 +28,6 @@ const RESTART_PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duratio
 
 /// For how long a first start may fail because the remains of an earlier server are still going away.
 const REMAINS_WAIT: Duration = Duration::from_secs(10);
-
-/// What the supervisor knows about its server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Health {
-    Starting,
-    Ready {
-        pid: u32,
-    },
-    /// The server died and is being restarted; the reason is the end of its log.
-    Down {
-        reason: String,
-    },
-    Stopped,
-}
-
-/// What the keeper and its cluster share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    health: watch::Sender<Health>,
-    child: Mutex<ChildState>,
-}
-
-#[derive(Debug, Default)]
-struct ChildState {
-    /// Present only while the child is not reaped.
-    pid: Option<u32>,
-    stopping: bool,
-}
-
-impl Shared {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self {
-            health: watch::Sender::new(Health::Starting),
-            child: Mutex::default(),
-        })
-    }
-
-    pub(crate) fn health(&self) -> watch::Receiver<Health> {
-        self.health.subscribe()
-    }
-
-    /// Asks for the end; a server that is not running is not started again.
-    pub(crate) fn stop(&self, how: Signal) {
-        let mut child = self.child();
-        child.stopping = true;
-        if let Some(pid) = child.pid.and_then(|pid| i32::try_from(pid).ok()) {
-            signal(pid, how);
-        }
-    }
-
-    fn child(&self) -> std::sync::MutexGuard<'_, ChildState> {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn stopping(&self) -> bool {
-        self.child().stopping
-    }
-}
 
 pub(crate) struct Keeper {
     config: ClusterConfig,
@@ -116,20 +60,24 @@ impl Keeper {
             }
         }
         // The configuration, and with it this thread's hold on the lock, is gone by now.
-        shared.health.send_replace(Health::Stopped);
+        shared.tell(Health::Stopped);
     }
 
-    fn prepare(config: ClusterConfig, shared: Arc<Shared>) -> Result<Self, PostgresError> {
+    fn prepare(mut config: ClusterConfig, shared: Arc<Shared>) -> Result<Self, PostgresError> {
         let data_dir = config.lock.data_dir();
         let identity = Identity::choose(&config.programs, initdb::owner(data_dir));
         let cluster = initdb::ensure(data_dir, &config.programs, identity, config.durability)?;
         let socket_dir = socket::prepare(data_dir, config.socket_dir.as_deref(), identity.owner())?;
+        if config.durability == Durability::Full {
+            let compression = settings::wal_compression(&config.programs, &cluster, identity)?;
+            config.settings.insert(0, compression);
+        }
         Ok(Self {
+            config,
+            shared,
             cluster,
             socket_dir,
             identity,
-            shared,
-            config,
         })
     }
 
@@ -165,12 +113,13 @@ impl Keeper {
             self.down(reason);
             self.rest(&mut pause);
         }
+        socket::leave(self.config.lock.data_dir(), &self.socket_dir);
         Ok(())
     }
 
     fn down(&self, reason: String) {
         tracing::warn!(%reason, "PostgreSQL ended unasked and will be restarted");
-        self.shared.health.send_replace(Health::Down { reason });
+        self.shared.tell(Health::Down { reason });
     }
 
     fn rest(&self, pause: &mut Duration) {
@@ -193,9 +142,7 @@ impl Keeper {
         });
         let was_ready = self.until_ready(&mut child);
         if let Ok(true) = was_ready {
-            self.shared
-                .health
-                .send_replace(Health::Ready { pid: child.id() });
+            self.shared.tell(Health::Ready { pid: child.id() });
             let endpoint = Endpoint {
                 socket_dir: self.socket_dir.clone(),
                 port: PORT,

@@ -1,4 +1,4 @@
-//! The private PostgreSQL of a data directory: found, started, watched and stopped (operations 2).
+//! The private Postgres of a data directory: found, started, watched and stopped (operations 2).
 //!
 //! Why: `helix` and every test need a real Postgres, and nobody should have to install, configure or
 //! clean up one by hand.
@@ -18,6 +18,7 @@ mod apt;
 mod cluster;
 mod endpoint;
 mod error;
+mod health;
 mod initdb;
 mod keeper;
 mod launch;
@@ -33,8 +34,8 @@ pub mod testing;
 pub use cluster::{Cluster, ClusterConfig};
 pub use endpoint::Endpoint;
 pub use error::PostgresError;
+pub use health::Health;
 pub use initdb::existing_major;
-pub use keeper::Health;
 pub use lock::{DataDirLock, Held};
 pub use search::{Programs, Search};
 pub use settings::Durability;

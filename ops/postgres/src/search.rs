@@ -140,16 +140,7 @@ impl Programs {
             .parent()
             .filter(|real| real.join("initdb").is_file())
             .map_or(bin.clone(), Path::to_owned);
-        let mut command = Command::new(&program);
-        command.arg("--version").env_clear().env("LC_ALL", "C");
-        if let Some(libraries) = &library_path {
-            command.env("LD_LIBRARY_PATH", libraries);
-        }
-        let output = command.output().map_err(|source| PostgresError::Launch {
-            program: program.clone(),
-            source,
-        })?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let text = version_text(&program, library_path.as_ref())?;
         match major_in(&text).filter(|major| SUPPORTED.contains(major)) {
             Some(version) => Ok(Self {
                 bin,
@@ -166,6 +157,19 @@ impl Programs {
             }),
         }
     }
+}
+
+fn version_text(program: &Path, library_path: Option<&OsString>) -> Result<String, PostgresError> {
+    let mut command = Command::new(program);
+    command.arg("--version").env_clear().env("LC_ALL", "C");
+    if let Some(libraries) = library_path {
+        command.env("LD_LIBRARY_PATH", libraries);
+    }
+    let output = command.output().map_err(|source| PostgresError::Launch {
+        program: program.to_owned(),
+        source,
+    })?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// `postgres (PostgreSQL) 15.18 (Debian …)` and `… 18beta1` alike.

@@ -7,12 +7,15 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::endpoint::PORT;
+use crate::error::PostgresError;
+use crate::launch::{Identity, command};
+use crate::search::Programs;
 
 /// Whether an acknowledged commit survives a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     Full,
-    /// For throw-away clusters only: a crash of the machine destroys them.
+    /// For throw-away clusters only: a crash of the machine destroys them, one of the server does not.
     Off,
 }
 
@@ -46,6 +49,24 @@ pub(crate) fn arguments(
         .into_iter()
         .flat_map(|setting| [OsString::from("-c"), setting])
         .collect()
+}
+
+/// Full page images compress well; lz4 costs least, and not every build has it.
+pub(crate) fn wal_compression(
+    programs: &Programs,
+    cluster: &Path,
+    identity: Identity,
+) -> Result<(String, String), PostgresError> {
+    let mut probe = command(programs, "postgres", identity)?;
+    probe
+        .arg("-D")
+        .arg(cluster)
+        .args(["-C", "wal_compression", "-c", "wal_compression=lz4"]);
+    let known = probe.output().is_ok_and(|output| output.status.success());
+    Ok((
+        "wal_compression".into(),
+        if known { "lz4" } else { "on" }.into(),
+    ))
 }
 
 const DOORS: &[(&str, &str)] = &[
@@ -85,7 +106,8 @@ const FULL: &[(&str, &str)] = &[
 
 const OFF: &[(&str, &str)] = &[
     ("fsync", "off"),
-    ("synchronous_commit", "off"),
+    // The write to the kernel is cheap, and keeps acknowledged commits when only processes die.
+    ("synchronous_commit", "on"),
     ("full_page_writes", "off"),
     ("wal_level", "minimal"),
     ("max_wal_senders", "0"),

@@ -71,6 +71,15 @@ fn make(directory: &Path, (uid, gid): (u32, u32)) -> io::Result<()> {
     Ok(())
 }
 
+/// A short directory goes with its server; one that is not empty was not ours alone.
+pub(crate) fn leave(data_dir: &Path, directory: &Path) {
+    if !directory.starts_with(data_dir)
+        && let Err(error) = std::fs::remove_dir(directory)
+    {
+        tracing::debug!(%error, "socket directory kept");
+    }
+}
+
 /// Sockets of a killed postmaster. Only called when no postmaster of this directory lives.
 pub(crate) fn clear(directory: &Path) {
     for name in [format!(".s.PGSQL.{PORT}"), format!(".s.PGSQL.{PORT}.lock")] {

@@ -1,4 +1,8 @@
 //! What other crates' tests rely on.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot prepare its case has failed"
+)]
 
 use helix_postgres::testing;
 use sqlx::{Connection, PgConnection};

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use helix_aggregates::access::account::Account;
-use helix_aggregates::access::account::command::{AccountCommand, AccountType, NewAccount, ProviderSubject};
+use helix_aggregates::access::account::command::{
+    AccountCommand, AccountType, NewAccount, ProviderSubject,
+};
 use helix_aggregates::access::account::error::AccountError;
 use helix_aggregates::access::agent_account::AgentAccount;
 use helix_aggregates::access::agent_account::command::{AgentAccountCommand, NewBinding};
@@ -11,11 +13,12 @@ use helix_aggregates::access::agent_account::error::AgentAccountError;
 use helix_aggregates::ids::{AccountId, binding_ref};
 use helix_aggregates::text::Text;
 use helix_aggregates::time::Timestamp;
+use helix_projections::agent::ERASED;
 use serde::{Deserialize, Serialize};
-use sqlx::Row;
 use uuid::Uuid;
 
-use crate::store::append::Priority;
+use crate::store::accounts::{self, ListedAccount};
+use crate::store::append::{Append, Priority};
 use crate::store::keyring::Keyring;
 use crate::store::ledger::{BindingRow, LedgerChange};
 use crate::store::log::{ExecuteError, Log, Meta, Stream};
@@ -110,57 +113,117 @@ pub struct Accounts {
 
 impl Accounts {
     pub fn new(core: Arc<Core>) -> Self {
-        Self { accounts: Log::new(Arc::clone(&core)), bindings: Log::new(Arc::clone(&core)), core }
+        Self {
+            accounts: Log::new(Arc::clone(&core)),
+            bindings: Log::new(Arc::clone(&core)),
+            core,
+        }
     }
 
     /// Creates an account with a data key of its own.
-    pub async fn create(&self, email: &str, name: &str, account_type: AccountType) -> Result<AccountView, AccountsError> {
+    pub async fn create(
+        &self,
+        email: &str,
+        name: &str,
+        account_type: AccountType,
+    ) -> Result<AccountView, AccountsError> {
         let email = field::<320>("email", email)?;
         if !email.as_str().contains('@') {
-            return Err(AccountsError::Invalid { field: "email", reason: "is not an address".to_owned() });
+            return Err(AccountsError::Invalid {
+                field: "email",
+                reason: "is not an address".to_owned(),
+            });
         }
-        let new = NewAccount { email: email.clone(), name: field("name", name)?, account_type };
+        let new = NewAccount {
+            email: email.clone(),
+            name: field("name", name)?,
+            account_type,
+        };
         let account = self.core.ids.account();
-        let owner = self.core.keyring.owner("account", &[account.uuid().as_bytes()]);
+        let owner = self
+            .core
+            .keyring
+            .owner("account", &[account.uuid().as_bytes()]);
         let lane = self.core.lane(&owner).await?;
         let stamp = self.core.clock.stamp();
         let at_ms = stamp.at.millis();
-        let (wrapped, key) = self.core.keyring.make(self.core.ids.uuid(), &owner, at_ms)?;
-        let body = AccountBody { email: email.as_str().to_owned(), name: new.name.as_str().to_owned() };
+        let (wrapped, key) = self
+            .core
+            .keyring
+            .make(self.core.ids.uuid(), &owner, at_ms)?;
+        let body = AccountBody {
+            email: email.as_str().to_owned(),
+            name: new.name.as_str().to_owned(),
+        };
         let sealed = key.seal(&body_place(account.uuid()), &spelled(&body)?)?;
         let ledger = vec![
             LedgerChange::AddDataKey(wrapped),
             LedgerChange::AddAccount {
                 account: account.uuid(),
-                email_mac: self.core.keyring.mac("email", &[email.as_str().to_lowercase().as_bytes()]),
+                email_mac: self
+                    .core
+                    .keyring
+                    .mac("email", &[email.as_str().to_lowercase().as_bytes()]),
                 account_type: account_type.as_str(),
                 key_id: key.id(),
                 body: sealed,
                 at_ms,
             },
         ];
-        let stream = Stream { id: lane.mark(account.uuid()), lane, owner, key };
+        let stream = Stream {
+            id: lane.mark(account.uuid()),
+            lane,
+            owner,
+            key,
+        };
         self.accounts
-            .execute_with(&stream, &AccountCommand::Create(new), stamp, &Meta::new(), |append| {
-                crate::store::append::Append { ledger: ledger.clone(), ..append }
-            })
+            .execute_with(
+                &stream,
+                &AccountCommand::Create(new),
+                stamp,
+                &Meta::new(),
+                |append| Append {
+                    ledger: ledger.clone(),
+                    ..append
+                },
+            )
             .await
             .map_err(email_taken)?;
-        Ok(AccountView { account_id: account, profile_id: account.to_string(), email: body.email, account_type })
+        Ok(AccountView {
+            account_id: account,
+            profile_id: account.to_string(),
+            email: body.email,
+            account_type,
+        })
     }
 
     /// Lets an outside identity act for an account. Linking a revoked tuple again revives it under
     /// the same reference (settled question 20).
-    pub async fn link(&self, account: AccountId, tuple: &LinkTuple) -> Result<String, AccountsError> {
+    pub async fn link(
+        &self,
+        account: AccountId,
+        tuple: &LinkTuple,
+    ) -> Result<String, AccountsError> {
         let key = self.key_of(account).await?;
         self.link_provider(account, &key, tuple).await?;
         let keyring = &self.core.keyring;
-        let mac = tuple_mac(keyring, &tuple.issuer, &tuple.tenant, &tuple.provider, &tuple.subject);
+        let mac = tuple_mac(
+            keyring,
+            &tuple.issuer,
+            &tuple.tenant,
+            &tuple.provider,
+            &tuple.subject,
+        );
         let owner = keyring.owner("agent-binding-owner", &[&mac]);
         let lane = self.core.lane(&owner).await?;
         let stamp = self.core.clock.stamp();
         // One stream a tuple: its id follows from the tuple, so a second link finds the first.
-        let stream = Stream { id: lane.mark(derived(&mac)), lane, owner, key: Arc::clone(&key) };
+        let stream = Stream {
+            id: lane.mark(derived(&mac)),
+            lane,
+            owner,
+            key: Arc::clone(&key),
+        };
         let command = AgentAccountCommand::Link(Box::new(NewBinding {
             account,
             issuer: field("issuer", &tuple.issuer)?,
@@ -168,7 +231,12 @@ impl Accounts {
             provider: field("provider", &tuple.provider)?,
             subject: field("subject", &tuple.subject)?,
         }));
-        let reference = binding_ref(&tuple.issuer, &tuple.tenant, &tuple.provider, &tuple.subject);
+        let reference = binding_ref(
+            &tuple.issuer,
+            &tuple.tenant,
+            &tuple.provider,
+            &tuple.subject,
+        );
         let sealed = key.seal(&reference, &spelled(&(&tuple.tenant, &tuple.subject))?)?;
         let change = LedgerChange::LinkBinding(BindingRow {
             tuple_mac: mac,
@@ -182,21 +250,35 @@ impl Accounts {
             at_ms: stamp.at.millis(),
         });
         self.bindings
-            .execute_with(&stream, &command, stamp, &Meta::new(), |append| {
-                crate::store::append::Append { ledger: vec![change.clone()], ..append }
+            .execute_with(&stream, &command, stamp, &Meta::new(), |append| Append {
+                ledger: vec![change.clone()],
+                ..append
             })
             .await?;
         Ok(reference)
     }
 
-    async fn link_provider(&self, account: AccountId, key: &Arc<DataKey>, tuple: &LinkTuple) -> Result<(), AccountsError> {
+    async fn link_provider(
+        &self,
+        account: AccountId,
+        key: &Arc<DataKey>,
+        tuple: &LinkTuple,
+    ) -> Result<(), AccountsError> {
         let subject = ProviderSubject {
             provider: field("provider", &tuple.provider)?,
             subject: field("subject", &tuple.subject)?,
         };
-        let owner = self.core.keyring.owner("account", &[account.uuid().as_bytes()]);
+        let owner = self
+            .core
+            .keyring
+            .owner("account", &[account.uuid().as_bytes()]);
         let lane = self.core.lane(&owner).await?;
-        let stream = Stream { id: lane.mark(account.uuid()), lane, owner, key: Arc::clone(key) };
+        let stream = Stream {
+            id: lane.mark(account.uuid()),
+            lane,
+            owner,
+            key: Arc::clone(key),
+        };
         let stamp = self.core.clock.stamp();
         let change = LedgerChange::LinkProvider {
             provider: tuple.provider.clone(),
@@ -206,9 +288,16 @@ impl Accounts {
         };
         let linked = self
             .accounts
-            .execute_with(&stream, &AccountCommand::LinkProvider(subject), stamp, &Meta::new(), |append| {
-                crate::store::append::Append { ledger: vec![change.clone()], ..append }
-            })
+            .execute_with(
+                &stream,
+                &AccountCommand::LinkProvider(subject),
+                stamp,
+                &Meta::new(),
+                |append| Append {
+                    ledger: vec![change.clone()],
+                    ..append
+                },
+            )
             .await;
         match linked {
             // A second tenant of the same subject (settled question 20).
@@ -219,104 +308,99 @@ impl Accounts {
 
     /// Revokes a binding. Every credential of its tuple is refused from the commit on.
     pub async fn unlink(&self, reference: &str) -> Result<(), AccountsError> {
-        let row = sqlx::query("select tuple_mac, stream_id, row_id, key_id from access.agent_binding where binding_ref = $1")
-            .bind(reference)
-            .fetch_optional(&self.core.pool)
-            .await
-            .map_err(StoreError::from)?
-            .ok_or(AccountsError::NoBinding)?;
-        let mac: Vec<u8> = row.try_get("tuple_mac").map_err(StoreError::from)?;
-        let key_id: Uuid = row.try_get("key_id").map_err(StoreError::from)?;
-        let row_id: Uuid = row.try_get("row_id").map_err(StoreError::from)?;
-        let owner = self.core.keyring.owner("agent-binding-owner", &[&mac]);
+        let found = accounts::binding(&self.core.pool, reference).await?;
+        let found = found.ok_or(AccountsError::NoBinding)?;
+        let owner = self
+            .core
+            .keyring
+            .owner("agent-binding-owner", &[&found.tuple_mac]);
         let lane = self.core.lane(&owner).await?;
-        let key = self.core.key(Some(key_id)).await?.ok_or(AccountsError::NoBinding)?;
-        let id = row.try_get("stream_id").map_err(StoreError::from)?;
-        let stream = Stream { id, lane, owner, key };
+        let key = self
+            .core
+            .key(Some(found.key_id))
+            .await?
+            .ok_or(AccountsError::NoBinding)?;
+        let id = found.stream;
+        let stream = Stream {
+            id,
+            lane,
+            owner,
+            key,
+        };
         let stamp = self.core.clock.stamp();
         let reason = field("reason", "unlinked by the operator")?;
-        let change = LedgerChange::Revoke { row_id, reason: "unlinked_by_operator", at_ms: stamp.at.millis() };
+        let change = LedgerChange::Revoke {
+            row_id: found.row_id,
+            reason: "unlinked_by_operator",
+            at_ms: stamp.at.millis(),
+        };
         self.bindings
-            .execute_with(&stream, &AgentAccountCommand::Revoke { reason }, stamp, &Meta::new(), |append| {
-                crate::store::append::Append {
+            .execute_with(
+                &stream,
+                &AgentAccountCommand::Revoke { reason },
+                stamp,
+                &Meta::new(),
+                |append| Append {
                     ledger: vec![change.clone()],
                     priority: Priority::Withdrawal,
                     ..append
-                }
-            })
+                },
+            )
             .await?;
         Ok(())
     }
 
     async fn key_of(&self, account: AccountId) -> Result<Arc<DataKey>, AccountsError> {
-        let key_id: Option<Uuid> = sqlx::query_scalar(
-            "select key_id from access.account where account_id = $1 and deleted_at_ms is null",
-        )
-        .bind(account.uuid())
-        .fetch_optional(&self.core.pool)
-        .await
-        .map_err(StoreError::from)?;
+        let key_id = accounts::key_id(&self.core.pool, account.uuid()).await?;
         self.core.key(key_id).await?.ok_or(AccountsError::NoAccount)
     }
 
     /// The accounts of this server, oldest first, at most 1,000.
     pub async fn list(&self) -> Result<Vec<AccountLine>, AccountsError> {
-        let rows = sqlx::query(
-            "select a.account_id, a.account_type, a.key_id, a.body, a.created_at_ms,
-                    coalesce(array_agg(b.binding_ref order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as refs,
-                    coalesce(array_agg(b.provider order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as providers,
-                    coalesce(array_agg(l.revoked_at_ms is null order by b.linked_at_ms) filter (where b.binding_ref is not null), '{}') as active
-               from access.account a
-               left join access.agent_binding b on b.account_id = a.account_id
-               left join access.ledger l on l.row_id = b.row_id
-              where a.deleted_at_ms is null
-              group by a.account_id order by a.created_at_ms, a.account_id limit 1000",
-        )
-        .fetch_all(&self.core.pool)
-        .await
-        .map_err(StoreError::from)?;
-        let mut lines = Vec::with_capacity(rows.len());
-        for row in rows {
-            lines.push(self.line(&row).await?);
+        let mut lines = Vec::new();
+        for listed in accounts::list(&self.core.pool, 1_000).await? {
+            lines.push(self.line(listed).await?);
         }
         Ok(lines)
     }
 
-    async fn line(&self, row: &sqlx::postgres::PgRow) -> Result<AccountLine, AccountsError> {
-        let account: Uuid = row.try_get("account_id").map_err(StoreError::from)?;
-        let key_id: Uuid = row.try_get("key_id").map_err(StoreError::from)?;
-        let sealed: Vec<u8> = row.try_get("body").map_err(StoreError::from)?;
-        let stored: String = row.try_get("account_type").map_err(StoreError::from)?;
-        let created_ms: i64 = row.try_get("created_at_ms").map_err(StoreError::from)?;
-        let refs: Vec<String> = row.try_get("refs").map_err(StoreError::from)?;
-        let providers: Vec<String> = row.try_get("providers").map_err(StoreError::from)?;
-        let active: Vec<bool> = row.try_get("active").map_err(StoreError::from)?;
-        let key = self.core.key(Some(key_id)).await?;
-        let body = key.and_then(|key| open_body(&key, account, &sealed));
+    async fn line(&self, listed: ListedAccount) -> Result<AccountLine, AccountsError> {
+        let key = self.core.key(Some(listed.key_id)).await?;
+        let body = key.and_then(|key| open_body(&key, listed.account, &listed.body));
         let (email, name) = body.map_or_else(
-            || ("[erased]".to_owned(), "[erased]".to_owned()),
+            || (ERASED.to_owned(), ERASED.to_owned()),
             |body| (body.email, body.name),
         );
-        let account_id = AccountId::new(account);
-        let bindings = refs.into_iter().zip(providers).zip(active).map(|((binding_ref, provider), active)| {
-            BindingLine { binding_ref, provider, status: if active { "active" } else { "revoked" } }
+        let account_id = AccountId::new(listed.account);
+        let bindings = listed.bindings.into_iter().map(|binding| BindingLine {
+            binding_ref: binding.binding_ref,
+            provider: binding.provider,
+            status: if binding.revoked_at_ms.is_none() {
+                "active"
+            } else {
+                "revoked"
+            },
         });
         Ok(AccountLine {
             account: AccountView {
                 account_id,
                 profile_id: account_id.to_string(),
                 email,
-                account_type: account_type(&stored),
+                account_type: account_type(&listed.account_type),
             },
             name,
-            created_at: Timestamp::from_millis(created_ms),
+            created_at: Timestamp::from_millis(listed.created_at_ms),
             bindings: bindings.collect(),
         })
     }
 }
 
 fn account_type(stored: &str) -> AccountType {
-    if stored == AccountType::Developer.as_str() { AccountType::Developer } else { AccountType::User }
+    if stored == AccountType::Developer.as_str() {
+        AccountType::Developer
+    } else {
+        AccountType::User
+    }
 }
 
 fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
@@ -333,7 +417,10 @@ fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
 fn field<const MAX: usize>(field: &'static str, raw: &str) -> Result<Text<MAX>, AccountsError> {
     helix_aggregates::text::without_controls(raw)
         .and_then(Text::parse)
-        .map_err(|reason| AccountsError::Invalid { field, reason: reason.to_string() })
+        .map_err(|reason| AccountsError::Invalid {
+            field,
+            reason: reason.to_string(),
+        })
 }
 
 fn spelled<T: Serialize>(value: &T) -> Result<Vec<u8>, StoreError> {
@@ -355,12 +442,24 @@ pub(super) fn email_of(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<St
 }
 
 /// The look-up of an exact (issuer, tenant, provider, subject).
-pub(super) fn tuple_mac(keyring: &Keyring, issuer: &str, tenant: &str, provider: &str, subject: &str) -> [u8; 32] {
-    keyring.mac("agent-binding", &[issuer, tenant, provider, subject].map(str::as_bytes))
+pub(super) fn tuple_mac(
+    keyring: &Keyring,
+    issuer: &str,
+    tenant: &str,
+    provider: &str,
+    subject: &str,
+) -> [u8; 32] {
+    keyring.mac(
+        "agent-binding",
+        &[issuer, tenant, provider, subject].map(str::as_bytes),
+    )
 }
 
 pub(super) fn subject_mac(keyring: &Keyring, provider: &str, subject: &str) -> [u8; 32] {
-    keyring.mac("provider-subject", &[provider.as_bytes(), subject.as_bytes()])
+    keyring.mac(
+        "provider-subject",
+        &[provider.as_bytes(), subject.as_bytes()],
+    )
 }
 
 fn derived(mac: &[u8; 32]) -> Uuid {

@@ -34,11 +34,19 @@ impl Runs {
         caller.require(SCOPE_READ)?;
         let run = self.name(caller, run_id)?;
         let found = self.find(caller, run).await?;
-        let stream = Stream { id: evidence_stream(run, found.stream.lane), ..found.stream };
+        let stream = Stream {
+            id: evidence_stream(run, found.stream.lane),
+            ..found.stream
+        };
         let loaded = self.evidence.load(&stream).await?;
-        let item = loaded.state.item(item_ref).ok_or_else(|| Problem::new(Code::NotFound))?;
+        let item = loaded
+            .state
+            .item(item_ref)
+            .ok_or_else(|| Problem::new(Code::NotFound))?;
         let scope = std::slice::from_ref(&item.item.scope);
-        self.settings.policy.admit(scope, &caller.scopes, caller.account_type)?;
+        self.settings
+            .policy
+            .admit(scope, &caller.scopes, caller.account_type)?;
         // The texts were read after the first look: a revocation in between still counts.
         self.find(caller, run).await?;
         Ok(EvidenceItemView::of(run, item))

@@ -32,7 +32,13 @@ impl Reply {
         }
         let named: Named = serde_json::from_slice(&body)
             .map_err(|_| StoreError::Damaged("a stored answer is not a run".to_owned()))?;
-        Ok(Self { status, run_id: named.run_id, version: named.version, body, replayed })
+        Ok(Self {
+            status,
+            run_id: named.run_id,
+            version: named.version,
+            body,
+            replayed,
+        })
     }
 }
 
@@ -45,9 +51,19 @@ pub struct Keyed {
 
 impl Keyed {
     /// `spelled` is the canonical form of the validated request.
-    pub fn new(core: &Core, caller: &Caller, operation: String, key: &IdempotencyKey, spelled: &[u8]) -> Self {
+    pub fn new(
+        core: &Core,
+        caller: &Caller,
+        operation: String,
+        key: &IdempotencyKey,
+        spelled: &[u8],
+    ) -> Self {
         Self {
-            key: ReceiptKey { owner: caller.owner_key, operation, key_hash: key.hash() },
+            key: ReceiptKey {
+                owner: caller.owner_key,
+                operation,
+                key_hash: key.hash(),
+            },
             // A MAC, because a plain hash of a short request could be guessed.
             request_mac: core.keyring.mac("request", &[spelled]),
         }
@@ -58,7 +74,11 @@ impl Keyed {
         let found = receipt::find(&core.pool, caller.lane, &self.key).await?;
         match judge(found, &self.request_mac, &core.metrics)? {
             Judged::Fresh => Ok(None),
-            Judged::Replay { status, key_id, body } => {
+            Judged::Replay {
+                status,
+                key_id,
+                body,
+            } => {
                 let key = core.key(Some(key_id)).await?;
                 let key = key.ok_or_else(|| StoreError::KeyMissing(key_id.to_string()))?;
                 let body = key.open(&self.place(), &body)?;
@@ -77,12 +97,33 @@ impl Keyed {
         claim: Option<Uuid>,
     ) -> Result<ReceiptWrite, StoreError> {
         let body = key.seal(&self.place(), body)?;
-        Ok(self.write(run, ReceiptOutcome::Completed { claim, status, key_id: key.id(), body }))
+        Ok(self.write(
+            run,
+            ReceiptOutcome::Completed {
+                claim,
+                status,
+                key_id: key.id(),
+                body,
+            },
+        ))
     }
 
     /// The receipt that reserves the key for a claimed turn.
-    pub fn processing(&self, run: RunId, claim: Uuid, claimed_version: u64, lease_ms: i64) -> ReceiptWrite {
-        self.write(run, ReceiptOutcome::Processing { claim, claimed_version, lease_ms })
+    pub fn processing(
+        &self,
+        run: RunId,
+        claim: Uuid,
+        claimed_version: u64,
+        lease_ms: i64,
+    ) -> ReceiptWrite {
+        self.write(
+            run,
+            ReceiptOutcome::Processing {
+                claim,
+                claimed_version,
+                lease_ms,
+            },
+        )
     }
 
     /// Records that the reservation's outcome will never be known.
@@ -100,6 +141,10 @@ impl Keyed {
     }
 
     fn place(&self) -> String {
-        format!("receipt/{}/{}", self.key.operation, hex::encode(self.key.key_hash))
+        format!(
+            "receipt/{}/{}",
+            self.key.operation,
+            hex::encode(self.key.key_hash)
+        )
     }
 }

@@ -4,13 +4,12 @@
 use std::time::Duration;
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use helix_aggregates::agent::run::event::RunEvent;
-use helix_aggregates::chain::{ALGORITHM, Hash};
+use helix_aggregates::chain::Hash;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::time::Timestamp;
 use helix_projections::agent::run::event::{EventView, EventsPage};
-use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -22,6 +21,7 @@ use crate::store::StoreError;
 use crate::store::guarded::{self, ListQuery};
 use crate::store::log::{decode, open_row};
 use crate::store::read::StoredEvent;
+use crate::verify::run_log::{Entry, Head, Header, StoredBytes};
 
 /// The longest a poll may wait.
 pub const MAX_WAIT_MS: u64 = 25_000;
@@ -43,19 +43,6 @@ pub struct RunsQuery {
     pub cursor: Option<String>,
     /// 1 to 100.
     pub limit: usize,
-}
-
-/// One line of a run log after the first (settled question 36).
-#[derive(Debug, Serialize)]
-pub struct LogLine<'a> {
-    seq: u64,
-    kind: &'a str,
-    ver: u16,
-    at: &'a str,
-    payload: String,
-    meta: String,
-    prev: Hash,
-    hash: Hash,
 }
 
 /// A run log being written out, a page at a time.
@@ -89,17 +76,26 @@ impl Runs {
     }
 
     /// A page of events; waits up to `wait_ms` for the first one after the cursor.
-    pub async fn events(&self, caller: &Caller, run_id: &str, query: EventsQuery) -> Result<EventsPage, Problem> {
+    pub async fn events(
+        &self,
+        caller: &Caller,
+        run_id: &str,
+        query: EventsQuery,
+    ) -> Result<EventsPage, Problem> {
         caller.require(SCOPE_READ)?;
         let run = self.name(caller, run_id)?;
         let mut watch = self.core.hub.watch(run.uuid());
-        let deadline = tokio::time::Instant::now() + Duration::from_millis(query.wait_ms.min(MAX_WAIT_MS));
+        let deadline =
+            tokio::time::Instant::now() + Duration::from_millis(query.wait_ms.min(MAX_WAIT_MS));
         loop {
             let page = self.page(caller, run, query.after_seq, query.limit).await?;
             if !page.events.is_empty() || query.wait_ms == 0 {
                 return Ok(page);
             }
-            if tokio::time::timeout_at(deadline, watch.past(query.after_seq)).await.is_err() {
+            if tokio::time::timeout_at(deadline, watch.past(query.after_seq))
+                .await
+                .is_err()
+            {
                 // The credential may have died during the wait.
                 return self.page(caller, run, query.after_seq, query.limit).await;
             }
@@ -107,7 +103,13 @@ impl Runs {
     }
 
     /// One page, without waiting.
-    pub async fn page(&self, caller: &Caller, run: RunId, after: u64, limit: usize) -> Result<EventsPage, Problem> {
+    pub async fn page(
+        &self,
+        caller: &Caller,
+        run: RunId,
+        after: u64,
+        limit: usize,
+    ) -> Result<EventsPage, Problem> {
         let one_more = i64::try_from(limit + 1).unwrap_or(i64::MAX);
         let stored = self.stored(caller, run, after, one_more).await?;
         let mut events = Vec::with_capacity(stored.len());
@@ -120,9 +122,23 @@ impl Runs {
         Ok(EventsPage::of(run, after, limit, events))
     }
 
-    async fn stored(&self, caller: &Caller, run: RunId, after: u64, limit: i64) -> Result<Vec<StoredEvent>, Problem> {
+    async fn stored(
+        &self,
+        caller: &Caller,
+        run: RunId,
+        after: u64,
+        limit: i64,
+    ) -> Result<Vec<StoredEvent>, Problem> {
         let reader = self.reader(caller);
-        let seen = guarded::page(&self.core.pool, &reader, caller.lane, run.uuid(), after, limit).await?;
+        let seen = guarded::page(
+            &self.core.pool,
+            &reader,
+            caller.lane,
+            run.uuid(),
+            after,
+            limit,
+        )
+        .await?;
         let (_, events) = seen.found.ok_or_else(|| Problem::new(Code::NotFound))?;
         Ok(events)
     }
@@ -136,25 +152,34 @@ impl Runs {
     /// Whether nothing more can happen to a run.
     pub async fn inspect_is_final(&self, caller: &Caller, run: RunId) -> Result<bool, Problem> {
         let found = self.find(caller, run).await?;
-        Ok(matches!(found.head.status.as_str(), "completed" | "failed" | "cancelled"))
+        Ok(matches!(
+            found.head.status.as_str(),
+            "completed" | "failed" | "cancelled"
+        ))
     }
 
     /// The caller's runs, newest first.
     pub async fn list(&self, caller: &Caller, query: &RunsQuery) -> Result<Value, Problem> {
         caller.require(SCOPE_READ)?;
-        let before = query.cursor.as_deref().map(|cursor| self.open_cursor(caller, query, cursor)).transpose()?;
+        let before = query
+            .cursor
+            .as_deref()
+            .map(|cursor| self.open_cursor(caller, query, cursor))
+            .transpose()?;
         let asked = ListQuery {
             kind: "run",
             status: query.status.as_deref(),
             before,
             limit: i64::try_from(query.limit + 1).unwrap_or(101),
         };
-        let mut rows = guarded::list(&self.core.pool, &self.reader(caller), caller.lane, &asked).await?;
+        let mut rows =
+            guarded::list(&self.core.pool, &self.reader(caller), caller.lane, &asked).await?;
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
-        let next_cursor = rows.last().filter(|_| more).map(|(stream, head)| {
-            self.cursor(caller, query, head.created_at_ms, *stream)
-        });
+        let next_cursor = rows
+            .last()
+            .filter(|_| more)
+            .map(|(stream, head)| self.cursor(caller, query, head.created_at_ms, *stream));
         let mut runs = Vec::with_capacity(rows.len());
         for (stream, head) in &rows {
             if let Some(body) = open_row(Some(&caller.key), *stream, head)? {
@@ -173,7 +198,12 @@ impl Runs {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    fn open_cursor(&self, caller: &Caller, query: &RunsQuery, cursor: &str) -> Result<(i64, Uuid), Problem> {
+    fn open_cursor(
+        &self,
+        caller: &Caller,
+        query: &RunsQuery,
+        cursor: &str,
+    ) -> Result<(i64, Uuid), Problem> {
         let invalid = || Problem::invalid("The cursor is not valid for this list.");
         let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| invalid())?;
         let (place, mac) = bytes.split_at_checked(24).ok_or_else(invalid)?;
@@ -181,59 +211,90 @@ impl Runs {
         if mac != &expected[..16] {
             return Err(invalid());
         }
-        let created = place[..8].try_into().map(i64::from_be_bytes).map_err(|_| invalid())?;
+        let created = place[..8]
+            .try_into()
+            .map(i64::from_be_bytes)
+            .map_err(|_| invalid())?;
         let stream = Uuid::from_slice(&place[8..]).map_err(|_| invalid())?;
         Ok((created, stream))
     }
 
     fn cursor_mac(&self, caller: &Caller, query: &RunsQuery, place: &[u8]) -> [u8; 32] {
         let status = query.status.as_deref().unwrap_or("");
-        self.core.keyring.mac("run-list-cursor", &[caller.owner_key.as_bytes(), status.as_bytes(), place])
+        self.core.keyring.mac(
+            "run-list-cursor",
+            &[caller.owner_key.as_bytes(), status.as_bytes(), place],
+        )
     }
 
     /// Opens the proof of a run: the first line, and the rest to be drawn by [`Self::log_page`].
-    pub async fn run_log(&self, caller: &Caller, run_id: &str) -> Result<(String, RunLog), Problem> {
+    pub async fn run_log(
+        &self,
+        caller: &Caller,
+        run_id: &str,
+    ) -> Result<(Vec<u8>, RunLog), Problem> {
         caller.require(SCOPE_READ)?;
         let run = self.name(caller, run_id)?;
         let found = self.find(caller, run).await?;
-        let first = json!({
-            "schema": "helix.run_log.v1",
-            "run_id": run,
-            "stream": run.uuid().simple().to_string(),
-            "algorithm": ALGORITHM,
-            "exported_at": found.stamp.at,
-            "head": {"seq": found.head.version, "hash": found.head.head},
-        });
-        let log = RunLog { caller: caller.clone(), run, until: found.head.version, after: 0, prev: Hash::ZERO };
-        Ok((format!("{first}\n"), log))
+        let (until, head) = (found.head.version, found.head.head);
+        // A clock that was set back must not make a log look older than its last event.
+        let exported_at = found
+            .stamp
+            .at
+            .max(Timestamp::from_millis(found.head.updated_at_ms));
+        let first = Header::new(
+            run,
+            exported_at,
+            Head {
+                seq: until,
+                hash: head,
+            },
+        );
+        let log = RunLog {
+            caller: caller.clone(),
+            run,
+            until,
+            after: 0,
+            prev: Hash::ZERO,
+        };
+        Ok((first.to_line().map_err(unwritable)?, log))
     }
 
     /// The next lines of a log, `None` at its end.
-    pub async fn log_page(&self, log: &mut RunLog) -> Result<Option<String>, Problem> {
+    pub async fn log_page(&self, log: &mut RunLog) -> Result<Option<Vec<u8>>, Problem> {
         let left = log.until.saturating_sub(log.after);
         if left == 0 {
             return Ok(None);
         }
         let limit = i64::try_from(left.min(500)).unwrap_or(500);
         let events = self.stored(&log.caller, log.run, log.after, limit).await?;
-        let mut text = String::new();
+        let mut lines = Vec::new();
         for event in &events {
-            let line = LogLine {
+            let at = Timestamp::parse(&event.at)
+                .ok_or_else(|| StoreError::Damaged("an event has no time".to_owned()))?;
+            let entry = Entry {
                 seq: event.seq,
-                kind: &event.kind,
+                kind: event.kind.clone(),
                 ver: event.ver,
-                at: &event.at,
-                payload: STANDARD.encode(&event.payload),
-                meta: STANDARD.encode(&event.meta),
+                at,
+                payload: StoredBytes(event.payload.clone()),
+                meta: StoredBytes(event.meta.clone()),
                 prev: log.prev,
                 hash: event.hash,
             };
-            text.push_str(&serde_json::to_string(&line).map_err(|error| StoreError::Damaged(error.to_string()))?);
-            text.push('\n');
+            lines.extend(entry.to_line().map_err(unwritable)?);
             (log.after, log.prev) = (event.seq, event.hash);
         }
-        Ok((!events.is_empty()).then_some(text))
+        Ok((!events.is_empty()).then_some(lines))
     }
+}
+
+fn unwritable(error: serde_json::Error) -> Problem {
+    StoreError::Damaged(format!(
+        "a log line cannot be written ({:?})",
+        error.classify()
+    ))
+    .into()
 }
 
 /// The line of a list, taken from the run's own view so that both always agree.

@@ -30,14 +30,19 @@ impl StartRequest {
         let objective = root.text("objective", 20_000, issues_ref);
         let constraints = root.texts("constraints", 64, 2_000, issues_ref);
         let database_scope = root.texts("database_scope", 64, 240, issues_ref);
-        let completion_contract = contract(root.object("completion_contract", issues_ref), issues_ref);
+        let completion_contract =
+            contract(root.object("completion_contract", issues_ref), issues_ref);
         let budget = budget(root.object("budget", issues_ref), issues_ref);
         root.finish(issues_ref);
         let objective = objective.and_then(|text| Text::parse(&text).ok());
         match objective {
-            Some(objective) if issues.is_empty() => {
-                Ok(Self { objective, constraints, database_scope, completion_contract, budget })
-            }
+            Some(objective) if issues.is_empty() => Ok(Self {
+                objective,
+                constraints,
+                database_scope,
+                completion_contract,
+                budget,
+            }),
             _ => Err(issues.into_problem()),
         }
     }
@@ -49,7 +54,8 @@ impl StartRequest {
 
 fn contract(mut object: Object<'_>, issues: &mut Issues) -> CompletionContract {
     let default = CompletionContract::default();
-    let small = |value: Option<u64>, default| value.and_then(|v| u32::try_from(v).ok()).unwrap_or(default);
+    let small =
+        |value: Option<u64>, default| value.and_then(|v| u32::try_from(v).ok()).unwrap_or(default);
     let contract = CompletionContract {
         min_evidence_refs: small(
             object.integer("min_evidence_refs", 0, 128, issues),
@@ -63,7 +69,9 @@ fn contract(mut object: Object<'_>, issues: &mut Issues) -> CompletionContract {
             object.integer("max_unresolved_requirements", 0, 128, issues),
             default.max_unresolved_requirements,
         ),
-        allow_conflicts: object.boolean("allow_conflicts", issues).unwrap_or(default.allow_conflicts),
+        allow_conflicts: object
+            .boolean("allow_conflicts", issues)
+            .unwrap_or(default.allow_conflicts),
     };
     object.finish(issues);
     contract
@@ -71,7 +79,9 @@ fn contract(mut object: Object<'_>, issues: &mut Issues) -> CompletionContract {
 
 fn budget(mut object: Object<'_>, issues: &mut Issues) -> Budget {
     let default = Budget::default();
-    let max_steps = object.integer("max_steps", 1, 64, issues).and_then(|v| u32::try_from(v).ok());
+    let max_steps = object
+        .integer("max_steps", 1, 64, issues)
+        .and_then(|v| u32::try_from(v).ok());
     let expires_in_seconds = object.integer("expires_in_seconds", 60, 604_800, issues);
     object.finish(issues);
     Budget {
@@ -101,7 +111,11 @@ impl ContinueRequest {
         }
         root.finish(&mut issues);
         match expected_version {
-            Some(expected_version) if issues.is_empty() => Ok(Self { expected_version, instruction, answers }),
+            Some(expected_version) if issues.is_empty() => Ok(Self {
+                expected_version,
+                instruction,
+                answers,
+            }),
             _ => Err(issues.into_problem()),
         }
     }
@@ -144,7 +158,10 @@ impl CancelRequest {
         match expected_version {
             Some(expected_version) if issues.is_empty() => {
                 let reason = reason.unwrap_or_else(|| "cancelled_by_client".to_owned());
-                Ok(Self { expected_version, reason })
+                Ok(Self {
+                    expected_version,
+                    reason,
+                })
             }
             _ => Err(issues.into_problem()),
         }

@@ -101,9 +101,18 @@ impl Runs {
         request: StartRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let policy =
-            self.settings.policy.admit(&request.database_scope, &caller.scopes, caller.account_type)?;
-        let keyed = Keyed::new(&self.core, caller, "start".to_owned(), key, &request.spelled());
+        let policy = self.settings.policy.admit(
+            &request.database_scope,
+            &caller.scopes,
+            caller.account_type,
+        )?;
+        let keyed = Keyed::new(
+            &self.core,
+            caller,
+            "start".to_owned(),
+            key,
+            &request.spelled(),
+        );
         if let Some(reply) = keyed.replay(&self.core, caller).await? {
             return Ok(reply);
         }
@@ -151,7 +160,10 @@ impl Runs {
         let operation = format!("cancel:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
         let reason = Text::parse(&request.reason).ok();
-        let command = RunCommand::Cancel { expected: request.expected_version, reason };
+        let command = RunCommand::Cancel {
+            expected: request.expected_version,
+            reason,
+        };
         for _ in 0..ATTEMPTS {
             let found = self.find(caller, run).await?;
             if let Some(reply) = keyed.replay(&self.core, caller).await? {
@@ -190,7 +202,10 @@ impl Runs {
     }
 
     pub(super) fn reader(&self, caller: &Caller) -> Reader {
-        Reader { row_id: caller.row_id, owner: caller.owner_key }
+        Reader {
+            row_id: caller.row_id,
+            owner: caller.owner_key,
+        }
     }
 
     /// The caller's run, read together with the caller's ledger row.
@@ -200,8 +215,15 @@ impl Runs {
         let seen = guarded::head(&self.core.pool, &reader, stream.lane, stream.id).await?;
         let head = seen.found.filter(|head| head.kind == "run");
         let head = head.ok_or_else(|| Problem::new(Code::NotFound))?;
-        let stamp = Stamp { at: Timestamp::from_millis(seen.now_ms) };
-        Ok(Found { run, stream, head, stamp })
+        let stamp = Stamp {
+            at: Timestamp::from_millis(seen.now_ms),
+        };
+        Ok(Found {
+            run,
+            stream,
+            head,
+            stamp,
+        })
     }
 
     pub(super) fn prepare(
@@ -212,10 +234,12 @@ impl Runs {
         stamp: Stamp,
         caller: &Caller,
     ) -> Result<Prepared<Run>, Problem> {
-        self.log.prepare(stream, loaded, command, stamp, &caller.meta()).map_err(|error| match error {
-            ExecuteError::Refused(refusal) => self.refused(refusal),
-            ExecuteError::Store(error) => error.into(),
-        })
+        self.log
+            .prepare(stream, loaded, command, stamp, &caller.meta())
+            .map_err(|error| match error {
+                ExecuteError::Refused(refusal) => self.refused(refusal),
+                ExecuteError::Store(error) => error.into(),
+            })
     }
 
     /// Another request took the key between our look and our append: answer as it did.

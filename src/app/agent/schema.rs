@@ -28,7 +28,12 @@ pub struct Issues(Vec<Issue>);
 impl Issues {
     pub fn add(&mut self, code: &'static str, path: &[Value], message: impl Into<String>) {
         if self.0.len() < MAX_ISSUES {
-            self.0.push(Issue { code, path: path.to_vec(), message: message.into(), keys: Vec::new() });
+            self.0.push(Issue {
+                code,
+                path: path.to_vec(),
+                message: message.into(),
+                keys: Vec::new(),
+            });
         }
     }
 
@@ -57,12 +62,20 @@ impl<'v> Object<'v> {
         if members.is_none() {
             issues.add("invalid_type", &path, "expected an object");
         }
-        Self { members, path, known: Vec::new() }
+        Self {
+            members,
+            path,
+            known: Vec::new(),
+        }
     }
 
     /// An absent object: every member takes its default.
     fn absent(path: Vec<Value>) -> Self {
-        Self { members: None, path, known: Vec::new() }
+        Self {
+            members: None,
+            path,
+            known: Vec::new(),
+        }
     }
 
     pub fn path_of(&self, name: &str) -> Vec<Value> {
@@ -87,7 +100,12 @@ impl<'v> Object<'v> {
             .collect();
         if !unknown.is_empty() && issues.0.len() < MAX_ISSUES {
             let message = format!("unrecognized keys: {}", unknown.join(", "));
-            issues.0.push(Issue { code: "unrecognized_keys", path: self.path, message, keys: unknown });
+            issues.0.push(Issue {
+                code: "unrecognized_keys",
+                path: self.path,
+                message,
+                keys: unknown,
+            });
         }
     }
 
@@ -101,21 +119,39 @@ impl<'v> Object<'v> {
     /// A trimmed text of 1 to `max` UTF-16 code units.
     pub fn text(&mut self, name: &'static str, max: usize, issues: &mut Issues) -> Option<String> {
         let found = self.optional_text(name, max, issues);
-        if found.is_none() && self.members.is_some_and(|members| !members.contains_key(name)) {
+        if found.is_none()
+            && self
+                .members
+                .is_some_and(|members| !members.contains_key(name))
+        {
             self.missing(name, issues);
         }
         found
     }
 
-    pub fn optional_text(&mut self, name: &'static str, max: usize, issues: &mut Issues) -> Option<String> {
+    pub fn optional_text(
+        &mut self,
+        name: &'static str,
+        max: usize,
+        issues: &mut Issues,
+    ) -> Option<String> {
         let value = self.get(name)?;
         bounded_text(value, max, &self.path_of(name), issues)
     }
 
     /// At most `count` trimmed texts of 1 to `max` code units, unique in first-seen order.
-    pub fn texts(&mut self, name: &'static str, count: usize, max: usize, issues: &mut Issues) -> Vec<String> {
+    pub fn texts(
+        &mut self,
+        name: &'static str,
+        count: usize,
+        max: usize,
+        issues: &mut Issues,
+    ) -> Vec<String> {
         let path = self.path_of(name);
-        let items = self.get(name).map(|value| array(value, count, &path, issues)).unwrap_or_default();
+        let items = self
+            .get(name)
+            .map(|value| array(value, count, &path, issues))
+            .unwrap_or_default();
         let mut texts = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let mut path = path.clone();
@@ -126,7 +162,13 @@ impl<'v> Object<'v> {
     }
 
     /// An integer within bounds. JSON numbers only: text is never coerced.
-    pub fn integer(&mut self, name: &'static str, min: u64, max: u64, issues: &mut Issues) -> Option<u64> {
+    pub fn integer(
+        &mut self,
+        name: &'static str,
+        min: u64,
+        max: u64,
+        issues: &mut Issues,
+    ) -> Option<u64> {
         let value = self.get(name)?;
         let path = self.path_of(name);
         let Value::Number(number) = value else {
@@ -150,8 +192,17 @@ impl<'v> Object<'v> {
         }
     }
 
-    pub fn required_integer(&mut self, name: &'static str, min: u64, max: u64, issues: &mut Issues) -> Option<u64> {
-        if self.members.is_some_and(|members| !members.contains_key(name)) {
+    pub fn required_integer(
+        &mut self,
+        name: &'static str,
+        min: u64,
+        max: u64,
+        issues: &mut Issues,
+    ) -> Option<u64> {
+        if self
+            .members
+            .is_some_and(|members| !members.contains_key(name))
+        {
             self.missing(name, issues);
         }
         self.integer(name, min, max, issues)
@@ -178,7 +229,9 @@ impl<'v> Object<'v> {
     /// The items of an array of at most `count`.
     pub fn items(&mut self, name: &'static str, count: usize, issues: &mut Issues) -> &'v [Value] {
         let path = self.path_of(name);
-        self.get(name).map(|value| array(value, count, &path, issues)).unwrap_or_default()
+        self.get(name)
+            .map(|value| array(value, count, &path, issues))
+            .unwrap_or_default()
     }
 }
 
@@ -208,7 +261,11 @@ fn bounded_text(value: &Value, max: usize, path: &[Value], issues: &mut Issues) 
         return None;
     }
     if length > max {
-        issues.add("too_big", path, format!("expected at most {max} characters"));
+        issues.add(
+            "too_big",
+            path,
+            format!("expected at most {max} characters"),
+        );
         return None;
     }
     Some(text.to_owned())

@@ -98,7 +98,11 @@ impl Runs {
             holder: self.holder(&loaded).await?,
         }));
         let prepared = self.prepare(&found.stream, &loaded, &command, found.stamp, caller)?;
-        let claim = prepared.next.state.claim().filter(|claim| claim.operation == operation);
+        let claim = prepared
+            .next
+            .state
+            .claim()
+            .filter(|claim| claim.operation == operation);
         let mut ended = None;
         let receipt = if let Some(claim) = claim {
             let lease_ms = i64::try_from(self.settings.lease().as_millis()).unwrap_or(i64::MAX);
@@ -141,14 +145,24 @@ impl Runs {
         loaded: &Loaded<Run>,
         request: &ContinueRequest,
     ) -> Result<AdmittedPolicy, Problem> {
-        let Some(body) = loaded.state.body() else { return Err(Problem::new(Code::NotFound)) };
+        let Some(body) = loaded.state.body() else {
+            return Err(Problem::new(Code::NotFound));
+        };
         let admitted =
-            self.settings.policy.admit(&body.database_scope, &caller.scopes, caller.account_type);
+            self.settings
+                .policy
+                .admit(&body.database_scope, &caller.scopes, caller.account_type);
         admitted.or_else(|problem| {
             if body.version != request.expected_version {
-                return Err(self.refused(RunError::VersionConflict { current: body.version }));
+                return Err(self.refused(RunError::VersionConflict {
+                    current: body.version,
+                }));
             }
-            if loaded.state.lifecycle().is_some_and(|lifecycle| lifecycle.is_terminal()) {
+            if loaded
+                .state
+                .lifecycle()
+                .is_some_and(|lifecycle| lifecycle.is_terminal())
+            {
                 return Err(self.refused(RunError::NotResumable));
             }
             Err(problem)
@@ -158,16 +172,23 @@ impl Runs {
     /// Whether the present claim's credential still lives; a dead one may be taken over at once.
     async fn holder(&self, loaded: &Loaded<Run>) -> Result<ClaimHolder, StoreError> {
         let credential = loaded.state.claim().and_then(|claim| claim.credential);
-        let Some(credential) = credential else { return Ok(ClaimHolder::Live) };
+        let Some(credential) = credential else {
+            return Ok(ClaimHolder::Live);
+        };
         let live = guarded::is_live(&self.core.pool, credential).await?;
-        Ok(if live { ClaimHolder::Live } else { ClaimHolder::Revoked })
+        Ok(if live {
+            ClaimHolder::Live
+        } else {
+            ClaimHolder::Revoked
+        })
     }
 
     /// Runs the turn in a task of its own and waits for its answer.
     async fn detach(&self, turn: Turn) -> Result<Reply, Problem> {
         let runs = self.clone();
-        let task = tokio::spawn(async move { runs.execute(turn).await });
-        task.await.map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
+        let task = self.core.spawn(async move { runs.execute(turn).await });
+        task.await
+            .map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
     }
 
     async fn execute(&self, turn: Turn) -> Result<Reply, Problem> {
@@ -180,13 +201,22 @@ impl Runs {
             Err(problem) => problem.code.row().code,
         };
         let elapsed = timer.elapsed().as_secs_f64();
-        self.core.metrics.turns.with_label_values(&[outcome]).observe(elapsed);
+        self.core
+            .metrics
+            .turns
+            .with_label_values(&[outcome])
+            .observe(elapsed);
         tracing::info!(run.id = %turn.run, outcome, duration_ms = elapsed * 1000.0, "turn finished");
         answered.map(|(reply, _)| reply)
     }
 
     async fn execute_claimed(&self, turn: &Turn) -> Result<(Reply, String), Problem> {
-        let claimed = ClaimedTurn::of(&self.core, turn.run, &turn.claimed, self.settings.turn_timeout);
+        let claimed = ClaimedTurn::of(
+            &self.core,
+            turn.run,
+            &turn.claimed,
+            self.settings.turn_timeout,
+        );
         let outcome = match claimed {
             Some(claimed) => executor::race(&self.core, Arc::clone(&self.executor), claimed).await,
             // The run's text was erased under the claim.
@@ -194,7 +224,10 @@ impl Runs {
         };
         let outcome = unprotected(outcome);
         let finished = self.finish(turn, outcome).await;
-        if finished.as_ref().is_err_and(|problem| problem.code != Code::Unavailable) {
+        if finished
+            .as_ref()
+            .is_err_and(|problem| problem.code != Code::Unavailable)
+        {
             turn.keyed.give_up(&self.core, &turn.caller).await?;
         }
         finished
@@ -211,7 +244,9 @@ impl Runs {
         let mut loaded = Arc::new(turn.claimed.clone());
         for _ in 0..ATTEMPTS {
             let stamp = self.core.clock.stamp();
-            let prepared = self.log.prepare(&turn.stream, &loaded, &command, stamp, &turn.caller.meta());
+            let prepared =
+                self.log
+                    .prepare(&turn.stream, &loaded, &command, stamp, &turn.caller.meta());
             let prepared = match prepared {
                 Ok(prepared) => prepared,
                 Err(ExecuteError::Refused(RunError::ClaimLost { .. })) => {
@@ -221,7 +256,11 @@ impl Runs {
                 Err(ExecuteError::Store(error)) => return Err(error.into()),
             };
             let body = view(&prepared.next.state, turn.run)?;
-            let completion = prepared.next.state.completion().map_or("", |completion| completion.as_str());
+            let completion = prepared
+                .next
+                .state
+                .completion()
+                .map_or("", |completion| completion.as_str());
             let append = self.result_append(turn, &prepared, &outcome, &body).await?;
             match self.core.append(append).await {
                 Ok(()) => {
@@ -243,7 +282,9 @@ impl Runs {
         body: &[u8],
     ) -> Result<Append, Problem> {
         let claim = Some(turn.operation.uuid());
-        let receipt = turn.keyed.completed(&turn.stream.key, turn.run, 200, body, claim)?;
+        let receipt = turn
+            .keyed
+            .completed(&turn.stream.key, turn.run, 200, body, claim)?;
         let mut streams = vec![prepared.append.clone()];
         streams.extend(self.evidence_append(turn, prepared, outcome).await?);
         Ok(Append {
@@ -261,13 +302,23 @@ impl Runs {
         prepared: &Prepared<Run>,
         outcome: &TurnOutcome,
     ) -> Result<Option<StreamAppend>, Problem> {
-        let cited = prepared.events.iter().any(|event| matches!(event, RunEvent::EvidenceReentered(_)));
-        let stream = Stream { id: evidence_stream(turn.run, turn.stream.lane), ..turn.stream.clone() };
+        let cited = prepared
+            .events
+            .iter()
+            .any(|event| matches!(event, RunEvent::EvidenceReentered(_)));
+        let stream = Stream {
+            id: evidence_stream(turn.run, turn.stream.lane),
+            ..turn.stream.clone()
+        };
         let loaded = self.evidence.load(&stream).await?;
         let items = if cited { outcome.items.as_slice() } else { &[] };
-        let fresh_items = items.iter().filter(|item| loaded.state.item(&item.item_ref).is_none());
-        let fresh_receipts =
-            outcome.receipts.iter().filter(|receipt| loaded.state.receipt(&receipt.receipt_ref).is_none());
+        let fresh_items = items
+            .iter()
+            .filter(|item| loaded.state.item(&item.item_ref).is_none());
+        let fresh_receipts = outcome
+            .receipts
+            .iter()
+            .filter(|receipt| loaded.state.receipt(&receipt.receipt_ref).is_none());
         let record = TurnEvidence {
             turn_seq: turn.claimed.state.body().map_or(0, |body| body.steps_used),
             operation: turn.operation,
@@ -290,7 +341,8 @@ impl Runs {
 }
 
 fn lost(run: RunId, claimed_version: u64) -> Problem {
-    Problem::new(Code::OutcomeUnknown).with(json!({"run_id": run, "claimed_version": claimed_version}))
+    Problem::new(Code::OutcomeUnknown)
+        .with(json!({"run_id": run, "claimed_version": claimed_version}))
 }
 
 /// A result with credential material in it is replaced as a whole (`agent-api` 5.4).

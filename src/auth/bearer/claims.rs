@@ -31,7 +31,8 @@ const IDENTITY_CLAIMS: [&str; 2] = ["nonce", "at_hash"];
 /// What a token must say.
 pub(super) struct Rules {
     pub issuer: String,
-    pub audience: String,
+    /// A token must name one of them, exactly.
+    pub audiences: Vec<String>,
     pub provider: String,
     pub tenant_claim: Option<String>,
     /// From `iat`, or from now when the token has none.
@@ -78,11 +79,11 @@ impl Rules {
     }
 
     fn is_audience(&self, claim: Option<&Value>) -> bool {
+        let is_ours = |audience: &Value| self.audiences.iter().any(|own| audience == own);
         match claim {
-            Some(Value::String(audience)) => *audience == self.audience,
+            Some(audience @ Value::String(_)) => is_ours(audience),
             Some(Value::Array(audiences)) => {
-                audiences.iter().all(Value::is_string)
-                    && audiences.iter().any(|audience| *audience == self.audience)
+                audiences.iter().all(Value::is_string) && audiences.iter().any(is_ours)
             }
             _ => false,
         }

@@ -190,6 +190,18 @@ async fn every_name_resolves_to_the_judged_addresses() {
 }
 
 #[test]
+fn one_inner_address_condemns_a_name() {
+    let (outer, inner): (SocketAddr, SocketAddr) = (
+        "1.1.1.1:443".parse().unwrap(),
+        "10.0.0.1:443".parse().unwrap(),
+    );
+    assert_eq!(judge(vec![outer]), Ok(vec![outer]));
+    assert_eq!(judge(vec![outer, inner]), Err(FetchError::AddressNotPublic));
+    assert_eq!(judge(vec![inner, outer]), Err(FetchError::AddressNotPublic));
+    assert_eq!(judge(Vec::new()), Err(FetchError::Unreachable));
+}
+
+#[test]
 fn only_globally_routed_addresses_are_public() {
     for text in [
         "1.1.1.1",

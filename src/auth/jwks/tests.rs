@@ -84,6 +84,25 @@ async fn a_rotated_key_is_found_at_once() {
 }
 
 #[tokio::test]
+async fn a_caller_that_comes_during_a_fetch_gets_its_outcome() {
+    let rig = Rig::start(set(&["a"])).await;
+    assert_eq!(rig.outcome("a").await, Ok("a".to_owned()));
+    let gate = rig.server.gate(set(&["a", "b"]));
+    rig.clock.advance(1);
+    let mut first = Box::pin(rig.outcome("b"));
+    assert!(futures_util::poll!(&mut first).is_pending());
+    rig.server.arrived(2).await;
+    let mut second = Box::pin(rig.outcome("b"));
+    assert!(futures_util::poll!(&mut second).is_pending());
+    gate.notify_one();
+    assert_eq!(
+        join_all([first, second]).await,
+        [Ok("b".to_owned()), Ok("b".to_owned())]
+    );
+    assert_eq!(rig.server.requests(), 2);
+}
+
+#[tokio::test]
 async fn unknown_keys_cause_one_fetch_a_minute_together() {
     let rig = Rig::start(set(&["a"])).await;
     assert_eq!(rig.outcome("a").await, Ok("a".to_owned()));
@@ -119,8 +138,10 @@ async fn an_old_set_serves_for_a_day_while_fetching_fails() {
     rig.clock.advance(600);
     assert_eq!(rig.outcome("a").await, Ok("a".to_owned()));
     assert_eq!(rig.outcome("a").await, Ok("a".to_owned()));
+    rig.clock.advance(59);
+    assert_eq!(rig.outcome("a").await, Ok("a".to_owned()));
     assert_eq!(rig.server.requests(), 2);
-    rig.clock.advance(60);
+    rig.clock.advance(1);
     assert_eq!(rig.outcome("a").await, Ok("a".to_owned()));
     assert_eq!(rig.server.requests(), 3);
     rig.clock.advance(24 * 3600 - 660);

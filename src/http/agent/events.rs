@@ -10,13 +10,12 @@ use helix_aggregates::ids::RunId;
 use helix_projections::agent::run::event::EventView;
 use serde_json::{Value, json};
 
-use super::open;
 use super::runs::{no_parameters, segment};
 use crate::app::agent::reads::{EventsQuery, MAX_WAIT_MS, RunLog};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::Problem;
 use crate::app::redaction;
-use crate::http::door::{AgentDoor, Readiness};
+use crate::http::door::{AgentDoor, Door, Readiness};
 use crate::http::pipeline::{self, Admitted, accepts, header_text};
 use crate::http::query::Query;
 use crate::http::respond;
@@ -28,17 +27,26 @@ const CHECK_EVERY: Duration = Duration::from_secs(5);
 /// Events sent in one piece.
 const BATCH: usize = 100;
 
-pub async fn events(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn events(
+    Door(door): Door,
+    readiness: Data<Readiness>,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_READ)?;
         let query = events_query(&admitted.query)?;
         let run = segment(&request, "run_id");
         if accepts(&request, "text/event-stream") {
-            return stream(&door, readiness.get_ref(), &request, admitted.caller, &run, query).await;
+            return stream(
+                &door,
+                readiness.get_ref(),
+                &request,
+                admitted.caller,
+                &run,
+                query,
+            )
+            .await;
         }
         respond::value(&door.runs.events(&admitted.caller, &run, query).await?)
     })
@@ -51,7 +59,11 @@ fn events_query(query: &Query) -> Result<EventsQuery, Problem> {
     let limit = read.integer("limit", 1, 200, 100);
     let wait_ms = read.integer("wait_ms", 0, MAX_WAIT_MS, 0);
     read.finish()?;
-    Ok(EventsQuery { after_seq, limit: usize::try_from(limit).unwrap_or(100), wait_ms })
+    Ok(EventsQuery {
+        after_seq,
+        limit: usize::try_from(limit).unwrap_or(100),
+        wait_ms,
+    })
 }
 
 /// An open event stream: where it stands and whom it serves.
@@ -113,7 +125,11 @@ impl Following {
             if self.readiness.is_draining() {
                 return Some(self.close("server_stopping"));
             }
-            let page = match door.runs.page(&self.caller, self.run, self.after, BATCH).await {
+            let page = match door
+                .runs
+                .page(&self.caller, self.run, self.after, BATCH)
+                .await
+            {
                 Ok(page) => page,
                 Err(problem) => return Some(self.close(problem.code.row().code)),
             };
@@ -138,25 +154,30 @@ impl Following {
 
     fn close(&mut self, code: &str) -> Bytes {
         self.ended = true;
-        Bytes::from(format!("event: closed\ndata: {}\n\n", json!({"error": code})))
+        Bytes::from(format!(
+            "event: closed\ndata: {}\n\n",
+            json!({"error": code})
+        ))
     }
 }
 
 fn framed(event: &EventView) -> String {
     let mut value = serde_json::to_value(event).unwrap_or(Value::Null);
     redaction::redact(&mut value);
-    format!("id: {}\nevent: {}\ndata: {value}\n\n", event.seq, event.event_type)
+    format!(
+        "id: {}\nevent: {}\ndata: {value}\n\n",
+        event.seq, event.event_type
+    )
 }
 
 fn ends_the_run(event: &EventView) -> bool {
-    matches!(event.event_type, "run_completed" | "run_failed" | "budget_exhausted" | "run_cancelled")
+    matches!(
+        event.event_type,
+        "run_completed" | "run_failed" | "budget_exhausted" | "run_cancelled"
+    )
 }
 
-pub async fn log(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
@@ -176,7 +197,11 @@ pub async fn log(readiness: Data<Readiness>, request: HttpRequest, payload: Payl
 }
 
 /// An error cuts the download short: a reader sees a broken transfer, never a shorter proof.
-async fn next_piece(door: &AgentDoor, log: &mut RunLog, first: Option<String>) -> Option<Result<Bytes, std::io::Error>> {
+async fn next_piece(
+    door: &AgentDoor,
+    log: &mut RunLog,
+    first: Option<Vec<u8>>,
+) -> Option<Result<Bytes, std::io::Error>> {
     if let Some(first) = first {
         return Some(Ok(Bytes::from(first)));
     }

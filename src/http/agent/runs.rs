@@ -1,25 +1,20 @@
 //! Routes of runs: parse, call, render.
 
-use actix_web::web::{Data, Payload};
+use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use helix_aggregates::agent::run::status::Lifecycle;
 
-use super::open;
 use crate::app::agent::reads::RunsQuery;
 use crate::app::agent::request::{CancelRequest, ContinueRequest, StartRequest};
 use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::Problem;
-use crate::http::door::Readiness;
+use crate::http::door::Door;
 use crate::http::pipeline::{self, Admitted, header_text};
 use crate::http::query::{Query, percent_decoded};
 use crate::http::respond;
 
-pub async fn start(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn start(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_WRITE)?;
         let body = StartRequest::parse(&admitted.body)?;
@@ -30,55 +25,58 @@ pub async fn start(readiness: Data<Readiness>, request: HttpRequest, payload: Pa
     .await
 }
 
-pub async fn continue_run(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn continue_run(
+    Door(door): Door,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_WRITE)?;
         let body = ContinueRequest::parse(&admitted.body)?;
         no_parameters(&admitted.query)?;
         let key = key_of(&request)?;
         let run = segment(&request, "run_id");
-        respond::keyed(&door.runs.continue_run(&admitted.caller, &key, &run, &body).await?)
+        respond::keyed(
+            &door
+                .runs
+                .continue_run(&admitted.caller, &key, &run, &body)
+                .await?,
+        )
     })
     .await
 }
 
-pub async fn cancel(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn cancel(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_WRITE)?;
         let body = CancelRequest::parse(&admitted.body)?;
         no_parameters(&admitted.query)?;
         let key = key_of(&request)?;
         let run = segment(&request, "run_id");
-        respond::keyed(&door.runs.cancel(&admitted.caller, &key, &run, &body).await?)
+        respond::keyed(
+            &door
+                .runs
+                .cancel(&admitted.caller, &key, &run, &body)
+                .await?,
+        )
     })
     .await
 }
 
-pub async fn inspect(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn inspect(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
-        respond::run(&door.runs.inspect(&admitted.caller, &segment(&request, "run_id")).await?)
+        respond::run(
+            &door
+                .runs
+                .inspect(&admitted.caller, &segment(&request, "run_id"))
+                .await?,
+        )
     })
     .await
 }
 
-pub async fn list(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn list(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_READ)?;
         let query = list_query(&admitted.query)?;
@@ -87,11 +85,7 @@ pub async fn list(readiness: Data<Readiness>, request: HttpRequest, payload: Pay
     .await
 }
 
-pub async fn evidence(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn evidence(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
@@ -100,15 +94,20 @@ pub async fn evidence(readiness: Data<Readiness>, request: HttpRequest, payload:
     .await
 }
 
-pub async fn evidence_item(readiness: Data<Readiness>, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let door = match open(&readiness) {
-        Ok(door) => door,
-        Err(response) => return response,
-    };
+pub async fn evidence_item(
+    Door(door): Door,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         no_parameters(&admitted.query)?;
         let (run, item) = (segment(&request, "run_id"), segment(&request, "ref"));
-        respond::value(&door.runs.evidence_item(&admitted.caller, &run, &item).await?)
+        respond::value(
+            &door
+                .runs
+                .evidence_item(&admitted.caller, &run, &item)
+                .await?,
+        )
     })
     .await
 }
@@ -139,9 +138,16 @@ fn list_query(query: &Query) -> Result<RunsQuery, Problem> {
         Lifecycle::Failed,
         Lifecycle::Cancelled,
     ];
-    if status.as_ref().is_some_and(|status| known.iter().all(|one| one.as_str() != status)) {
+    if status
+        .as_ref()
+        .is_some_and(|status| known.iter().all(|one| one.as_str() != status))
+    {
         read.refuse("status", "expected a lifecycle status");
     }
     read.finish()?;
-    Ok(RunsQuery { status, cursor, limit: usize::try_from(limit).unwrap_or(20) })
+    Ok(RunsQuery {
+        status,
+        cursor,
+        limit: usize::try_from(limit).unwrap_or(20),
+    })
 }

@@ -287,6 +287,23 @@ fn a_topology_reads_until_the_first_address_outside_it() {
 }
 
 #[test]
+fn a_network_ends_at_its_prefix() {
+    for (network, peer, trusted) in [
+        ("10.0.0.0/8", "10.255.0.1", true),
+        ("10.0.0.0/8", "10.128.0.1", true),
+        ("10.0.0.0/8", "11.0.0.1", false),
+        ("10.0.0.0/9", "10.128.0.1", false),
+        ("2001:db8::/32", "2001:db8:8000::1", true),
+        ("2001:db8::/32", "2001:db9::1", false),
+        ("0.0.0.0/0", "2001:db8::1", false),
+    ] {
+        let expected = if trusted { "203.0.113.9" } else { peer };
+        let found = sender(network, peer, &["203.0.113.9"], &[]);
+        assert_eq!(found, is(expected, Scheme::Http), "{network} {peer}");
+    }
+}
+
+#[test]
 fn trust_is_a_count_or_a_topology_and_nothing_else() {
     for setting in [
         "true",

@@ -58,3 +58,18 @@ impl fmt::Debug for Document {
             .finish_non_exhaustive()
     }
 }
+
+/// The last character boundary at or before a byte.
+pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
+}
+
+/// The first character boundary at or after a byte.
+pub(crate) fn ceil_boundary(text: &str, at: usize) -> usize {
+    (at.min(text.len())..=text.len())
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(text.len())
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use helix_aggregates::agent::scope::DataScope;
 use sha2::{Digest, Sha256};
 
-use super::super::tools::extract::{self, Format};
+use super::super::tools::extract::{self, Format, PdfReading};
 use super::super::tools::{Found, FoundFile, open_file};
 use super::document::{Document, Stamp};
 use super::index::PassageIndex;
@@ -59,81 +59,102 @@ pub(super) struct Loader<'a> {
     pub scope: &'static DataScope,
     pub known: Option<Arc<Corpus>>,
     pub reread: Reread,
+    pub pdf_reading: &'a PdfReading,
     pub progress: &'a dyn Progress,
+}
+
+#[derive(Default)]
+struct Read {
+    documents: Vec<Arc<Document>>,
+    bytes: u64,
+    warnings: Vec<CorpusWarning>,
+    outcomes: BTreeMap<String, (Stamp, Outcome)>,
 }
 
 impl Loader<'_> {
     pub fn load(&self, found: Found) -> Arc<Corpus> {
-        let mut warnings: Vec<_> = found
-            .faults
-            .into_iter()
-            .map(|(locator, fault)| self.warning(locator, fault))
-            .collect();
+        let mut read = Read::default();
+        for (locator, fault) in found.faults {
+            read.warnings.push(self.warning(locator, fault));
+        }
         let total = found.files.len();
-        let mut outcomes = BTreeMap::new();
-        let mut documents = Vec::new();
-        let mut kept_bytes = 0;
         for (done, file) in found.files.into_iter().enumerate() {
             self.progress.step(LoadStep::Reading {
                 scope: self.scope.id,
                 done,
                 total,
             });
-            let outcome = self.outcome(&file);
-            match &outcome {
-                Outcome::Read(document) => {
-                    kept_bytes += document.text.len() as u64;
-                    if kept_bytes > TEXT_LIMIT {
-                        warnings.push(
-                            self.warning(
-                                file.locator,
-                                CorpusFault::TooMuchText { limit: TEXT_LIMIT },
-                            ),
-                        );
-                        break;
-                    }
-                    documents.push(Arc::clone(document));
-                }
-                Outcome::Refused(fault) => {
-                    warnings.push(self.warning(file.locator.clone(), *fault))
-                }
-                Outcome::Skipped => {}
+            if !self.take(file, &mut read) {
+                break;
             }
-            outcomes.insert(file.locator, (file.stamp, outcome));
         }
-        let index = self.index(&documents, &mut warnings);
+        let index = self.index(&read.documents, &mut read.warnings);
         self.progress.step(LoadStep::Done {
             scope: self.scope.id,
-            documents: documents.len(),
+            documents: read.documents.len(),
         });
-        if warnings.len() > WARNING_LIMIT {
-            warnings.truncate(WARNING_LIMIT);
-            warnings.push(self.warning(String::new(), CorpusFault::More));
+        if read.warnings.len() > WARNING_LIMIT {
+            read.warnings.truncate(WARNING_LIMIT);
+            read.warnings
+                .push(self.warning(String::new(), CorpusFault::More));
         }
-        let revision = found.revision;
         Arc::new(Corpus {
             scope: self.scope,
-            documents,
+            documents: read.documents,
             index,
-            warnings,
-            outcomes,
-            revision,
+            warnings: read.warnings,
+            outcomes: read.outcomes,
+            revision: found.revision,
         })
     }
 
+    /// Takes one file into the corpus; `false` when the corpus is full.
+    fn take(&self, file: FoundFile, read: &mut Read) -> bool {
+        let outcome = self.outcome(&file);
+        match &outcome {
+            Outcome::Read(document) => {
+                read.bytes += document.text.len() as u64;
+                if read.bytes > TEXT_LIMIT {
+                    let fault = CorpusFault::TooMuchText { limit: TEXT_LIMIT };
+                    read.warnings.push(self.warning(file.locator, fault));
+                    return false;
+                }
+                read.documents.push(Arc::clone(document));
+            }
+            Outcome::Refused(fault) => {
+                read.warnings
+                    .push(self.warning(file.locator.clone(), *fault));
+            }
+            Outcome::Skipped => {}
+        }
+        read.outcomes.insert(file.locator, (file.stamp, outcome));
+        true
+    }
+
+    /// The index of the last refresh, when its documents are the same.
     fn index(
         &self,
         documents: &[Arc<Document>],
         warnings: &mut Vec<CorpusWarning>,
-    ) -> PassageIndex {
+    ) -> Arc<PassageIndex> {
+        if let Some(known) = &self.known
+            && known.documents.len() == documents.len()
+            && known
+                .documents
+                .iter()
+                .zip(documents)
+                .all(|(a, b)| Arc::ptr_eq(a, b))
+        {
+            return Arc::clone(&known.index);
+        }
         self.progress.step(LoadStep::Indexing {
             scope: self.scope.id,
             documents: documents.len(),
         });
-        PassageIndex::build(documents).unwrap_or_else(|_| {
+        Arc::new(PassageIndex::build(documents).unwrap_or_else(|_| {
             warnings.push(self.warning(String::new(), CorpusFault::NotIndexed));
             PassageIndex::empty()
-        })
+        }))
     }
 
     fn warning(&self, locator: String, fault: CorpusFault) -> CorpusWarning {
@@ -152,6 +173,10 @@ impl Loader<'_> {
         if let Some((stamp, outcome)) = known
             && *stamp == file.stamp
             && self.reread == Reread::Changed
+            && !matches!(
+                outcome,
+                Outcome::Refused(CorpusFault::Unreadable | CorpusFault::TooSlow { .. })
+            )
         {
             return outcome.clone();
         }
@@ -168,15 +193,20 @@ impl Loader<'_> {
             same.stamp = file.stamp;
             return Outcome::Read(Arc::new(same));
         }
-        read(file, bytes, source_sha256)
+        read(file, bytes, source_sha256, self.pdf_reading)
     }
 }
 
-fn read(file: &FoundFile, bytes: Vec<u8>, source_sha256: String) -> Outcome {
+fn read(
+    file: &FoundFile,
+    bytes: Vec<u8>,
+    source_sha256: String,
+    pdf_reading: &PdfReading,
+) -> Outcome {
     if file.format == Format::Tracked && extract::is_binary(&bytes) {
         return Outcome::Skipped;
     }
-    let extracted = match extract::extract(file.format, bytes) {
+    let extracted = match extract::extract(file.format, bytes, pdf_reading) {
         Ok(extracted) => extracted,
         Err(fault) => return Outcome::Refused(fault),
     };

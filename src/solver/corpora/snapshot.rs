@@ -24,7 +24,7 @@ pub struct Corpus {
     pub(super) scope: &'static DataScope,
     /// In order of locator; a document's place is its ordinal in `index`.
     pub(super) documents: Vec<Arc<Document>>,
-    pub(super) index: PassageIndex,
+    pub(super) index: Arc<PassageIndex>,
     pub(super) warnings: Vec<CorpusWarning>,
     pub(super) outcomes: BTreeMap<String, (Stamp, Outcome)>,
     pub(super) revision: Option<String>,

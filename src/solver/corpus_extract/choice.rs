@@ -5,7 +5,7 @@ use crate::solver::seam::{SolverError, SourceHandle, TurnInput};
 
 /// Documents looked through for a name.
 const LIST_LIMIT: usize = 500;
-/// Shorter titles are words rather than names.
+/// Shorter names are met by chance.
 const NAME_BYTES: usize = 6;
 
 /// How the caller named the documents.
@@ -54,7 +54,9 @@ impl Choice {
                 choice.words.push(answer);
             } else {
                 choice.named = Named::InAnswer;
-                picked.into_iter().for_each(|card| choice.take(card));
+                for card in picked {
+                    choice.take(card);
+                }
             }
         }
         if choice.named == Named::Nowhere {
@@ -106,9 +108,9 @@ fn is_named(card: &SourceCard, answer: &str) -> bool {
     answer == card.locator.to_lowercase() || answer == card.title.to_lowercase()
 }
 
+/// A title of several words, or a file name with its ending.
 fn is_mentioned(card: &SourceCard, text: &str) -> bool {
-    let names = [card.title.to_lowercase(), card.locator.to_lowercase()];
-    names
-        .iter()
-        .any(|name| name.len() >= NAME_BYTES && text.contains(name.as_str()))
+    let (title, locator) = (card.title.to_lowercase(), card.locator.to_lowercase());
+    let said = |name: &str| name.len() >= NAME_BYTES && text.contains(name);
+    (title.contains(' ') && said(&title)) || (locator.contains('.') && said(&locator))
 }

@@ -45,7 +45,7 @@ pub(super) fn find(relevant: &[Scored]) -> Vec<Contradiction> {
 }
 
 fn contradicts(a: &Sentence, b: &Sentence, all: &[Scored]) -> bool {
-    if a.source == b.source || !a.subject.is_same(&b.subject) {
+    if a.source == b.source {
         return false;
     }
     let kinds: BTreeSet<(Kind, &str)> = a
@@ -62,7 +62,9 @@ fn contradicts(a: &Sentence, b: &Sentence, all: &[Scored]) -> bool {
     let [(kind, of)] = differing[..] else {
         return false;
     };
-    !is_told_elsewhere(a, b, kind, of, all) && !is_told_elsewhere(b, a, kind, of, all)
+    a.subject.is_same(&b.subject)
+        && !is_told_elsewhere(a, b, kind, of, all)
+        && !is_told_elsewhere(b, a, kind, of, all)
 }
 
 fn differs(a: &Sentence, b: &Sentence, kind: Kind, of: &str) -> bool {
@@ -79,8 +81,8 @@ fn is_told_elsewhere(a: &Sentence, b: &Sentence, kind: Kind, of: &str, all: &[Sc
     all.iter().map(|scored| scored.sentence).any(|other| {
         other.source == a.source
             && other.span != a.span
-            && other.subject.is_same(&b.subject)
             && spellings(&other.values, kind, of) == wanted
+            && other.subject.is_same(&b.subject)
     })
 }
 

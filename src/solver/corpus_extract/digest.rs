@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::contradictions::Contradiction;
 use super::rank::{Ranked, Scored};
+use super::sentences;
 use crate::solver::seam::{Claim, Conflict, Draft, QuotedSpan, SpanIndex};
 
 /// Fills the draft with spans, claims, conflicts, digest and summary.
@@ -44,7 +45,12 @@ impl Writer<'_> {
                     spans: vec![span],
                 });
             }
-            shown.push(format!("{} [{}]", scored.sentence.display, span + 1));
+            let title = sentences::display(&scored.sentence.title);
+            shown.push(format!(
+                "{} [{}] ({title})",
+                scored.sentence.display,
+                span + 1
+            ));
             spans.push(span);
         }
         self.lines

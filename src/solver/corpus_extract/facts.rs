@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::values::{Kind, Value};
 use crate::solver::corpora::words;
 
-/// Words of one class exclude each other: what is said of weekdays is not said of Sundays.
+/// Stems of one class exclude each other: what is said of weekdays is not said of Sundays.
 const CLASSES: &[(Class, &[&str])] = &[
     (
         Class::Day,
@@ -42,14 +42,14 @@ const CLASSES: &[(Class, &[&str])] = &[
     (
         Class::Audience,
         &[
-            "adult", "child", "children", "senior", "student", "infant", "car", "bicycle", "dog",
-            "group", "single", "season",
+            "adult", "child", "children", "senior", "student", "infant", "car", "bicycl", "dog",
+            "group", "singl", "season",
         ],
     ),
     (
         Class::Extreme,
         &[
-            "minimum", "maximum", "highest", "lowest", "high", "low", "least", "average", "mean",
+            "minimum", "maximum", "highest", "lowest", "high", "low", "least", "averag", "mean",
         ],
     ),
     (
@@ -62,11 +62,12 @@ const CLASSES: &[(Class, &[&str])] = &[
     ),
 ];
 
-/// Words that change a sentence but not what it is about.
+/// Stems that change a sentence but not what it is about.
 const SOFT: &[&str] = &[
     "accord",
     "alway",
     "approximat",
+    "approximately",
     "around",
     "current",
     "depart",
@@ -183,6 +184,18 @@ impl Subject {
                 .all(|(class, members)| self.agrees(other, *class, members))
     }
 
+    /// Whether the sentence speaks of other circumstances than the words ask for: of Sundays when
+    /// they say weekdays.
+    pub fn misses(&self, asked: &BTreeSet<String>) -> bool {
+        CLASSES
+            .iter()
+            .filter(|(class, _)| !matches!(class, Class::State))
+            .any(|(_, members)| {
+                let (ours, wanted) = (within(&self.features, members), within(asked, members));
+                !ours.is_empty() && !wanted.is_empty() && ours.is_disjoint(&wanted)
+            })
+    }
+
     /// Whether each names something that the other does not.
     pub fn is_set_apart(&self, other: &Self) -> bool {
         let ours = self.names.difference(&other.context).next().is_some();
@@ -231,7 +244,7 @@ fn within<'a>(stems: &BTreeSet<String>, members: &[&'a str]) -> BTreeSet<&'a str
     members
         .iter()
         .copied()
-        .filter(|member| stems.contains(&words::stem(member)))
+        .filter(|member| stems.contains(*member))
         .collect()
 }
 
@@ -242,4 +255,28 @@ pub(super) fn spellings<'a>(values: &'a [Value], kind: Kind, of: &str) -> BTreeS
         .filter(|value| value.kind == kind && value.of == of)
         .map(|value| value.canonical.as_str())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_class_are_spelled_as_their_stems() {
+        for (spoken, class) in [
+            ("mondays weekdays holidays", Class::Day),
+            ("winter spring", Class::Season),
+            ("first previous", Class::Ordinal),
+            ("bicycles single children adults", Class::Audience),
+            ("average highest", Class::Extreme),
+            ("mornings evening", Class::DayPart),
+            ("closes opening starts arrives leaves ends", Class::State),
+        ] {
+            let members = CLASSES.iter().find(|(known, _)| *known == class).unwrap().1;
+            for word in spoken.split(' ') {
+                let stem = words::stem(word);
+                assert!(members.contains(&stem.as_str()), "{word}: {stem}");
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What to look for: the weighted words of the objective and of what came with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::choice::Choice;
 use super::values::Kind;
@@ -13,6 +13,12 @@ const TERM_LIMIT: usize = 64;
 /// A text of many words is matched when a passage holds as much as its heaviest few weigh.
 const HEAVY_TERMS: usize = 8;
 
+/// Words that ask for an answer and say nothing about it.
+const ASKING: &[&str] = &[
+    "anyth", "describ", "detail", "everyth", "explain", "inform", "informat", "know", "known",
+    "overview", "prepar", "provid", "report", "someth", "summar", "summariz", "summary",
+    "summaris", "write",
+];
 /// Words of an instruction that say nothing about the documents.
 const GENERIC: &[&str] = &[
     "again", "ahead", "answer", "citat", "cite", "continu", "document", "evidenc", "exact", "go",
@@ -52,6 +58,8 @@ pub(super) struct Query {
     pub constraints: Facet,
     /// The kinds of value that the objective asks for.
     pub expects: Vec<Kind>,
+    /// Every stem of objective and instruction.
+    pub asked: BTreeSet<String>,
     /// Whether the objective asks for everything that fits.
     pub asks_for_all: bool,
 }
@@ -59,7 +67,7 @@ pub(super) struct Query {
 impl Query {
     pub fn of(input: &TurnInput, host: &ToolHost, choice: &Choice) -> Self {
         let rarity = Rarity::of(host);
-        let objective = rarity.facet(&input.objective, &[]);
+        let objective = rarity.facet(&input.objective, ASKING);
         let spoken = words::words(&input.objective)
             .map(|word| word.stem)
             .collect::<Vec<_>>();
@@ -70,10 +78,20 @@ impl Query {
             answers: rarity.facet(&choice.words.join("\n"), GENERIC),
             constraints: rarity.facet(&input.constraints.join("\n"), GENERIC),
             expects: expected(&both),
+            asked: words::words(&both).map(|word| word.stem).collect(),
             asks_for_all: spoken
                 .iter()
                 .any(|stem| ASKS_FOR_ALL.contains(&stem.as_str())),
         }
+    }
+
+    /// Whether any of the words stands in a sentence or above it.
+    pub fn touches(&self, sentence: &BTreeSet<String>, context: &BTreeSet<String>) -> bool {
+        let facets = [&self.objective, &self.answers, &self.instruction];
+        facets
+            .iter()
+            .flat_map(|facet| &facet.terms)
+            .any(|term| sentence.contains(&term.stem) || context.contains(&term.stem))
     }
 
     /// The terms for the index, heaviest first.
@@ -144,7 +162,8 @@ impl<'a> Rarity<'a> {
         }
     }
 
-    /// A name that no document knows weighs double: its absence is telling.
+    /// A name that no document knows weighs double: its absence is telling. Another unknown word
+    /// weighs half: documents may say it differently.
     fn weight(&self, stem: &str, is_name: bool) -> f64 {
         let (mut with, mut all) = (0_u64, 0_u64);
         for scope in &self.scopes {
@@ -153,10 +172,10 @@ impl<'a> Rarity<'a> {
             all += passages;
         }
         let rarity = (1.0 + real(all) / (real(with) + 0.5)).ln();
-        if with == 0 && is_name {
-            rarity * 2.0
-        } else {
-            rarity
+        match (with, is_name) {
+            (0, true) => rarity * 2.0,
+            (0, false) => rarity * 0.5,
+            _ => rarity,
         }
     }
 

@@ -138,6 +138,9 @@ fn score<'a>(
             {
                 score += 0.15;
             }
+            if sentence.subject.misses(&query.asked) {
+                score *= 0.4;
+            }
             if sentence.stems.len() > LONG {
                 score *= 0.8;
             }

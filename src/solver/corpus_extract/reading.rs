@@ -65,8 +65,14 @@ impl Reading {
                 .limitations
                 .push("The run admits no data scope, so nothing can be read.".to_owned());
         }
+        let mut reader = Reader {
+            host,
+            query,
+            choice,
+            reading: &mut reading,
+        };
         for admitted in host.scopes() {
-            reading.scope(host, admitted, query, choice)?;
+            reader.scope(admitted)?;
         }
         Ok(reading)
     }
@@ -75,143 +81,156 @@ impl Reading {
     pub fn limitations(&self) -> impl Iterator<Item = String> {
         self.limitations.iter().cloned()
     }
+}
 
-    fn scope(
-        &mut self,
-        host: &ToolHost,
-        admitted: AdmittedScope,
-        query: &Query,
-        choice: &Choice,
-    ) -> Result<(), SolverError> {
+struct Reader<'a> {
+    host: &'a ToolHost,
+    query: &'a Query,
+    choice: &'a Choice,
+    reading: &'a mut Reading,
+}
+
+impl Reader<'_> {
+    fn scope(&mut self, admitted: AdmittedScope) -> Result<(), SolverError> {
         let scope = admitted.scope.id;
-        match admitted.provider {
-            Provider::Absent => self.limitations.push(limitation(scope)),
-            Provider::Documents(0) => {
-                self.limitations
-                    .push(format!("The scope {scope} holds no readable document."));
-            }
-            Provider::Documents(_) => match self.documents(host, scope, query, choice) {
-                Ok(()) => self.scopes_read.push(scope),
-                Err(ToolError::Stopped(error)) => return Err(error),
-                Err(ToolError::Exhausted) => self.limitations.push(format!(
-                    "The turn's allowance was spent before the scope {scope} was read to the end."
-                )),
-                Err(
-                    error @ (ToolError::NotAdmitted
-                    | ToolError::NoProvider
-                    | ToolError::UnknownSource
-                    | ToolError::Failed),
-                ) => {
-                    self.limitations
-                        .push(format!("The scope {scope} could not be read: {error}."));
+        let limit = match admitted.provider {
+            Provider::Absent => limitation(scope),
+            Provider::Documents(0) => format!("The scope {scope} holds no readable document."),
+            Provider::Documents(_) => match self.documents(scope) {
+                Ok(()) => {
+                    self.reading.scopes_read.push(scope);
+                    return Ok(());
                 }
+                Err(ToolError::Stopped(error)) => return Err(error),
+                Err(ToolError::Exhausted) => {
+                    format!(
+                        "The turn's allowance was spent before the scope {scope} was read to the end."
+                    )
+                }
+                Err(error) => format!("The scope {scope} could not be read: {error}."),
             },
-        }
+        };
+        self.reading.limitations.push(limit);
         Ok(())
     }
 
-    fn documents(
-        &mut self,
-        host: &ToolHost,
-        scope: &'static str,
-        query: &Query,
-        choice: &Choice,
-    ) -> Result<(), ToolError> {
-        let hits = host.search(scope, &query.search_terms(), HIT_LIMIT)?;
+    fn documents(&mut self, scope: &'static str) -> Result<(), ToolError> {
+        let hits = self
+            .host
+            .search(scope, &self.query.search_terms(), HIT_LIMIT)?;
         let mut order: Vec<SourceHandle> = Vec::new();
         for hit in &hits {
             if !order.contains(&hit.source) {
                 order.push(hit.source);
             }
         }
-        self.found.extend(&order);
-        if choice.named != Named::Nowhere {
-            let here = |source: &&SourceHandle| {
-                host.card(**source).is_some_and(|card| card.scope == scope)
-            };
-            order = choice.sources.iter().filter(here).copied().collect();
-        }
+        self.reading.found.extend(&order);
+        let chosen = self.chosen_in(scope);
+        // A scope of which nothing was chosen is read as ever: its family has to be proved too.
+        let order = if chosen.is_empty() { order } else { chosen };
         for source in order.into_iter().take(DOCUMENT_LIMIT) {
-            host.checkpoint()?;
-            self.document(host, source, &hits)?;
+            self.host.checkpoint()?;
+            self.document(source, &hits)?;
         }
         Ok(())
     }
 
-    fn document(
-        &mut self,
-        host: &ToolHost,
-        source: SourceHandle,
-        hits: &[Hit],
-    ) -> Result<(), ToolError> {
-        let whole = Span {
-            start: 0,
-            end: WHOLE_BYTES,
+    fn chosen_in(&self, scope: &str) -> Vec<SourceHandle> {
+        let here = |source: &&SourceHandle| {
+            self.host
+                .card(**source)
+                .is_some_and(|card| card.scope == scope)
         };
-        let first = host.read(source, whole)?;
+        self.choice.sources.iter().filter(here).copied().collect()
+    }
+
+    fn document(&mut self, source: SourceHandle, hits: &[Hit]) -> Result<(), ToolError> {
+        let first = self.host.read(
+            source,
+            Span {
+                start: 0,
+                end: WHOLE_BYTES,
+            },
+        )?;
         let length = first.document.text.len() as u64;
-        self.sentences_of(&first);
-        if length <= WHOLE_BYTES {
-            return Ok(());
-        }
-        let beyond = hits
+        let mut read_to = self.sentences_of(&first, 0);
+        let mut spans: Vec<Span> = hits
             .iter()
-            .filter(|hit| hit.source == source && hit.span.start >= WHOLE_BYTES);
-        let mut read_to = WHOLE_BYTES;
-        let mut spans: Vec<Span> = beyond.take(WINDOW_LIMIT).map(|hit| hit.span).collect();
+            .filter(|hit| hit.source == source && hit.span.end > WHOLE_BYTES)
+            .take(WINDOW_LIMIT)
+            .map(|hit| hit.span)
+            .collect();
         spans.sort_by_key(|span| span.start);
         for span in spans {
-            let start = span.start.saturating_sub(AROUND_HIT).max(read_to);
+            let start = span.start.saturating_sub(AROUND_HIT);
             let end = span.end.saturating_add(AROUND_HIT).min(length);
-            if start < end {
-                self.sentences_of(&host.read(source, Span { start, end })?);
-                read_to = end;
-            }
+            let part = self.host.read(source, Span { start, end })?;
+            read_to = self.sentences_of(&part, read_to);
         }
         Ok(())
     }
 
-    fn sentences_of(&mut self, read: &SourceText) {
+    /// Takes the sentences of a window that start at or after `from`; says where the last one ends.
+    fn sentences_of(&mut self, read: &SourceText, from: u64) -> u64 {
         let document = &read.document;
+        let mut read_to = from;
         for block in &document.blocks {
-            if self.sentences.len() >= SENTENCE_LIMIT {
-                return;
+            let (start, end) = (block.range.start as u64, block.range.end as u64);
+            if end <= read.window.start || start >= read.window.end {
+                continue;
             }
+            let mut context: BTreeSet<String> =
+                words::stems(document.heading(block)).into_iter().collect();
+            context.extend(words::stems(&read.card.title));
             for range in sentences::split(&document.text, block.range.clone()) {
                 let span = Span {
                     start: range.start as u64,
                     end: range.end as u64,
                 };
                 // A sentence cut by the window's edge was not read whole.
-                if span.start >= read.window.start && span.end <= read.window.end {
-                    self.sentences.extend(sentence(read, block, range, span));
+                let whole =
+                    span.start >= read.window.start.max(from) && span.end <= read.window.end;
+                if whole && self.reading.sentences.len() < SENTENCE_LIMIT {
+                    read_to = span.end;
+                    let read = self.sentence(read, block, range, &context);
+                    self.reading.sentences.extend(read);
                 }
             }
         }
+        read_to
     }
-}
 
-fn sentence(read: &SourceText, block: &Block, range: Range<usize>, span: Span) -> Option<Sentence> {
-    let quote = read.document.text.get(range)?;
-    let heading = read.document.heading(block);
-    let values = values::find(quote);
-    let stems: BTreeSet<String> = words::stems(quote).into_iter().collect();
-    if stems.is_empty() {
-        return None;
+    fn sentence(
+        &self,
+        read: &SourceText,
+        block: &Block,
+        range: Range<usize>,
+        context: &BTreeSet<String>,
+    ) -> Option<Sentence> {
+        let span = Span {
+            start: range.start as u64,
+            end: range.end as u64,
+        };
+        let quote = read.document.text.get(range)?;
+        let stems: BTreeSet<String> = words::stems(quote).into_iter().collect();
+        let wanted = self.choice.named == Named::InAnswer || self.query.touches(&stems, context);
+        if stems.is_empty() || !wanted {
+            return None;
+        }
+        let values = values::find(quote);
+        let heading = read.document.heading(block);
+        Some(Sentence {
+            source: read.card.source,
+            scope: read.card.scope,
+            title: read.card.title.clone(),
+            locator: read.card.locator.clone(),
+            span,
+            display: sentences::display(quote),
+            subject: Subject::of(quote, &values, heading, &read.card.title),
+            quote: quote.to_owned(),
+            stems,
+            context: context.clone(),
+            values,
+        })
     }
-    let mut context: BTreeSet<String> = words::stems(heading).into_iter().collect();
-    context.extend(words::stems(&read.card.title));
-    Some(Sentence {
-        source: read.card.source,
-        scope: read.card.scope,
-        title: read.card.title.clone(),
-        locator: read.card.locator.clone(),
-        span,
-        display: sentences::display(quote),
-        subject: Subject::of(quote, &values, heading, &read.card.title),
-        quote: quote.to_owned(),
-        stems,
-        context,
-        values,
-    })
 }

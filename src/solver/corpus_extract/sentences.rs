@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::solver::corpora::floor_boundary;
+
 /// Longer sentences are cut at a character.
 const SENTENCE_BYTES: usize = 1000;
 const ABBREVIATIONS: &[&str] = &[
@@ -41,7 +43,7 @@ pub(super) fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
 fn bounded(text: &str, range: Range<usize>) -> Range<usize> {
     let end = range
         .end
-        .min(text.floor_char_boundary(range.start + SENTENCE_BYTES));
+        .min(floor_boundary(text, range.start + SENTENCE_BYTES));
     range.start..end
 }
 
@@ -60,13 +62,28 @@ fn ends_in_abbreviation(piece: &str) -> bool {
 /// A sentence as it is shown: on one line, without markup, and without anything that looks like a
 /// mark of the digest.
 pub(super) fn display(quote: &str) -> String {
-    let plain = quote.replace("**", "").replace("__", "").replace('`', "");
+    let plain = quote.replace("**", "").replace('`', "");
     let line = plain
         .split_whitespace()
         .filter(|word| *word != "|")
         .collect::<Vec<_>>()
         .join(" ");
-    without_links(line.trim_matches('|').trim())
+    without_links(&without_emphasis(line.trim_matches('|').trim()))
+}
+
+/// Drops each `*` that opens or closes a word; one between words or digits stays.
+fn without_emphasis(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut before = false;
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let after = rest.peek().is_some_and(|next| next.is_alphanumeric());
+        if c != '*' || before == after {
+            out.push(c);
+        }
+        before = c.is_alphanumeric();
+    }
+    out
 }
 
 /// `[text](target)` becomes `text`; any other bracket becomes a round one.
@@ -75,12 +92,12 @@ fn without_links(line: &str) -> String {
     let mut rest = line;
     while let Some(open) = rest.find(['[', ']']) {
         out.push_str(&rest[..open]);
-        let link = rest[open..].strip_prefix('[').and_then(|inner| {
+        let target = rest[open..].strip_prefix('[').and_then(|inner| {
             let (text, after) = inner.split_once("](")?;
             let (_, after) = after.split_once(')')?;
             (!text.contains(['[', ']'])).then_some((text, after))
         });
-        if let Some((text, after)) = link {
+        if let Some((text, after)) = target {
             out.push_str(text);
             rest = after;
         } else {

@@ -1,87 +1,11 @@
-use std::path::PathBuf;
 use std::time::Duration;
 
 use helix_aggregates::agent::run::turn::TerminalAuthority;
-use helix_aggregates::agent::scope;
 
 use super::*;
 use crate::solver::corpora::CorporaConfig;
-use crate::solver::samples::SAMPLE_DOCUMENTS;
-use crate::solver::seam::{Abort, AbortHandle, Allowance, Answer, Draft, Solving};
-
-/// A library of the sample documents, and the engine that reads it.
-struct Town {
-    folder: tempfile::TempDir,
-    engine: Engine,
-}
-
-impl Town {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, bytes) in SAMPLE_DOCUMENTS {
-            std::fs::write(folder.path().join(name), bytes).unwrap();
-        }
-        let config = CorporaConfig {
-            libraries: vec![folder.path().to_owned()],
-            repository: None,
-        };
-        let corpora = Arc::new(Corpora::open(config, &|_: LoadStep| {}));
-        Self {
-            folder,
-            engine: Engine::new(corpora, SolverKind::CorpusExtract),
-        }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-}
-
-fn turn(objective: &str, scopes: &[&str]) -> (TurnInput, AbortHandle) {
-    let (handle, abort) = Abort::channel();
-    let admitted: Vec<_> = scopes.iter().filter_map(|id| scope::find(id)).collect();
-    let input = TurnInput {
-        run_id: "run_0123456789".into(),
-        run_version: 2,
-        turn: 1,
-        turn_id: "turn_1".into(),
-        trace_id: "trace_1".into(),
-        session_id: "session_1".into(),
-        objective: objective.into(),
-        instruction: "Continue.".into(),
-        answers: Vec::new(),
-        constraints: Vec::new(),
-        database_scope: scopes.iter().map(|id| (*id).to_owned()).collect(),
-        allowed_tools: admitted
-            .iter()
-            .flat_map(|scope| scope.capabilities.iter().map(|id| (*id).to_owned()))
-            .collect(),
-        required_evidence: admitted
-            .iter()
-            .map(|scope| scope.family.to_owned())
-            .collect(),
-        required_output_fields: Vec::new(),
-        previous_summary: None,
-        previous_observation_refs: Vec::new(),
-        previous_evidence_refs: Vec::new(),
-        previous_receipt_refs: Vec::new(),
-        previous_unresolved_requirements: Vec::new(),
-        previous_contradictions: Vec::new(),
-        pending_questions: Vec::new(),
-        remaining_steps: 11,
-        allowance: Allowance {
-            tool_calls: 64,
-            bytes: 8 << 20,
-            deadline: Instant::now() + Duration::from_secs(60),
-        },
-        abort,
-    };
-    (input, handle)
-}
-
-fn library(objective: &str) -> (TurnInput, AbortHandle) {
-    turn(objective, &["research_library"])
-}
+use crate::solver::fixture::{Town, library, turn};
+use crate::solver::seam::{Answer, Draft, Solving};
 
 #[tokio::test]
 async fn a_clear_question_is_answered_with_a_quoted_sentence() {
@@ -144,8 +68,10 @@ async fn every_item_can_be_found_in_its_file_by_its_span() {
             item.snapshot_sha256
         );
         let text = String::from_utf8(bytes).unwrap();
-        let (start, end) = (item.span.start as usize, item.span.end as usize);
-        assert_eq!(&text[start..end], item.quote.open().unwrap());
+        assert_eq!(
+            crate::solver::host::slice(&text, item.span),
+            item.quote.open().map(String::as_str)
+        );
         assert!(
             outcome
                 .receipts

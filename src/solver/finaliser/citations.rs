@@ -29,7 +29,11 @@ pub(super) fn renumbered(text: &str, number_of: impl Fn(usize) -> Option<usize>)
     for (range, number) in marks(text) {
         out.push_str(&text[copied..range.start]);
         match number_of(number) {
-            Some(new) => out.push_str(&format!("[{new}]")),
+            Some(new) => {
+                out.push('[');
+                out.push_str(&new.to_string());
+                out.push(']');
+            }
             None => out.push_str(&text[range.clone()]),
         }
         copied = range.end;

@@ -132,17 +132,14 @@ fn item(mark: &TurnMark, role: Role, admitted: Admitted) -> EvidenceItem {
 impl Evidence {
     /// The same span quoted twice is one item.
     fn place(&mut self, item: EvidenceItem) -> usize {
-        match self
+        let known = self
             .items
             .iter()
-            .position(|known| known.item_ref == item.item_ref)
-        {
-            Some(known) => known,
-            None => {
-                self.items.push(item);
-                self.items.len() - 1
-            }
-        }
+            .position(|known| known.item_ref == item.item_ref);
+        known.unwrap_or_else(|| {
+            self.items.push(item);
+            self.items.len() - 1
+        })
     }
 
     pub fn items(&self) -> &[EvidenceItem] {

@@ -9,6 +9,7 @@ use super::bounds::{Altered, Bounded};
 use super::evidence::Evidence;
 use super::fields;
 use super::status::{Ending, Judgement};
+use crate::solver::host::Refusal;
 use crate::solver::seam::{Claim, Draft, Progress, TurnInput};
 
 const SUMMARY_UNITS: usize = 2000;
@@ -50,7 +51,7 @@ pub(super) fn compose(
     TurnResult {
         ok: judged.ending.is_ok(),
         status_code: judged.ending.status_code(),
-        summary: summary(&content.summary, altered),
+        summary: summary(told(&content, evidence), altered),
         claims_supported: carried(&content.claims, evidence),
         claims_contradicted: carried(&content.contradicted_claims, evidence),
         resolved_requirements: settled(
@@ -108,6 +109,20 @@ impl Ending {
             Self::NeedsInput => "request_user_input",
             Self::NoProgress => "typed_failure",
         }
+    }
+}
+
+/// The draft's summary, unless nothing of what it sums up was admitted.
+fn told<'a>(content: &'a Draft, evidence: &Evidence) -> &'a str {
+    if content.progress == Progress::None || !evidence.items().is_empty() {
+        &content.summary
+    } else if evidence
+        .refused()
+        .any(|refusal| refusal == Refusal::SourceChanged)
+    {
+        "The documents changed while they were read. Continue the run to read them again."
+    } else {
+        "None of the quoted passages was found in its source."
     }
 }
 

@@ -14,6 +14,8 @@ mod markdown;
 mod pdf;
 mod text;
 
+pub use pdf::{PdfReading, answer_as_child};
+
 /// The largest file of any format, in bytes.
 pub(in crate::solver) const LARGEST: u64 = 16 << 20;
 
@@ -65,12 +67,18 @@ pub(in crate::solver) fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Extracts the text of a file.
-pub(in crate::solver) fn extract(format: Format, bytes: Vec<u8>) -> Result<Extracted, CorpusFault> {
+pub(in crate::solver) fn extract(
+    format: Format,
+    bytes: Vec<u8>,
+    pdf_reading: &PdfReading,
+) -> Result<Extracted, CorpusFault> {
     match format {
         Format::Text | Format::Tracked => utf8(bytes).map(text::extract),
         Format::Markdown => utf8(bytes).map(markdown::extract),
+        // Checked on the bytes: the text has its NULs replaced.
+        Format::Html if is_binary(&bytes) => Err(CorpusFault::Corrupt { format: "HTML" }),
         Format::Html => html::extract(&utf8(bytes)?),
-        Format::Pdf => pdf::extract(bytes),
+        Format::Pdf => pdf::extract(bytes, pdf_reading),
     }
 }
 

@@ -70,13 +70,15 @@ fn scan_root(root: &Path, several: bool, entries: &mut usize, found: &mut Found)
 }
 
 fn take(root: &Path, prefix: &str, entry: &DirEntry, found: &mut Found) {
-    let Some(format) = Format::of_name(entry.path()) else {
-        return;
-    };
+    let format = Format::of_name(entry.path());
     let locator = format!("{prefix}{}", relative(root, entry.path()));
-    if entry.path_is_symlink() {
-        return found.fault(locator, CorpusFault::Link);
+    if entry.path_is_symlink() && entry.depth() > 0 {
+        if format.is_some() || entry.path().is_dir() {
+            found.fault(locator, CorpusFault::Link);
+        }
+        return;
     }
+    let Some(format) = format else { return };
     if entry.file_type().is_dir() {
         return;
     }

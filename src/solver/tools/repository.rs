@@ -101,12 +101,13 @@ fn take(root: &Path, name: &[u8], found: &mut Found) {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, CorpusFault> {
-    let mut child = command(root, arguments)
-        .spawn()
-        .map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => CorpusFault::GitMissing,
-            _ => CorpusFault::NotARepository,
-        })?;
+    let mut child = command(root, arguments).spawn().map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            CorpusFault::GitMissing
+        } else {
+            CorpusFault::NotARepository
+        }
+    })?;
     let (answer, answered) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {

@@ -148,7 +148,12 @@ for_each_form! {
 }
 
 fn completed(stream: &Stream, claim: Option<Uuid>) -> ReceiptOutcome {
-    ReceiptOutcome::Completed { claim, status: 200, key_id: stream.key.id(), body: b"{}".to_vec() }
+    ReceiptOutcome::Completed {
+        claim,
+        status: 200,
+        key_id: stream.key.id(),
+        body: b"{}".to_vec(),
+    }
 }
 
 async fn ledger_row(world: &World, revoked: bool) -> Uuid {

@@ -20,26 +20,45 @@ impl LossyLine {
         let socket = format!(".s.PGSQL.{}", database.options.get_port());
         let behind: PathBuf = database.options.get_socket().unwrap().join(&socket);
         let listener = UnixListener::bind(folder.path().join(&socket)).unwrap();
-        let (swallow, swallowed) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let line = Self { folder, swallow: Arc::clone(&swallow), swallowed: Arc::clone(&swallowed) };
+        let (swallow, swallowed) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicUsize::new(0)),
+        );
+        let line = Self {
+            folder,
+            swallow: Arc::clone(&swallow),
+            swallowed: Arc::clone(&swallowed),
+        };
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = UnixStream::connect(&behind).await.unwrap();
-                tokio::spawn(carry(client, server, Arc::clone(&swallow), Arc::clone(&swallowed)));
+                tokio::spawn(carry(
+                    client,
+                    server,
+                    Arc::clone(&swallow),
+                    Arc::clone(&swallowed),
+                ));
             }
         });
         line
     }
 }
 
-async fn carry(client: UnixStream, server: UnixStream, swallow: Arc<AtomicBool>, swallowed: Arc<AtomicUsize>) {
+async fn carry(
+    client: UnixStream,
+    server: UnixStream,
+    swallow: Arc<AtomicBool>,
+    swallowed: Arc<AtomicUsize>,
+) {
     let ((mut from_client, mut to_client), (mut from_server, mut to_server)) =
         (client.into_split(), server.into_split());
     let up = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read) = from_server.read(&mut buffer).await {
         // The last message of an answered flush: "SELECT 1", then ready for the next query.
-        let answered = buffer[..read].windows(9).any(|bytes| bytes == b"SELECT 1\0");
+        let answered = buffer[..read]
+            .windows(9)
+            .any(|bytes| bytes == b"SELECT 1\0");
         if answered && swallow.swap(false, Ordering::SeqCst) {
             swallowed.fetch_add(1, Ordering::SeqCst);
             break;

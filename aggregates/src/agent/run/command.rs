@@ -110,7 +110,7 @@ impl AdmittedPolicy {
         let mut allowed_tools: Vec<String> = self
             .allowed_tools
             .iter()
-            .filter(|tool| *tool != NO_TOOLS && now.allowed_tools.contains(tool))
+            .filter(|tool| now.allowed_tools.contains(tool))
             .cloned()
             .collect();
         if allowed_tools.is_empty() {

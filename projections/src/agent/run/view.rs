@@ -105,7 +105,7 @@ impl RunView {
             objective_hash: body
                 .objective
                 .open()
-                .map_or_else(|| ERASED.to_owned(), objective_hash),
+                .map_or_else(|| ERASED.to_owned(), |text| objective_hash(text)),
             runtime_provider: "helix-ask",
             lifecycle_status: lifecycle,
             completion_status: completion,
@@ -175,8 +175,8 @@ fn ownership(body: &Body) -> Ownership {
 }
 
 /// Over the JSON string literal, quotes included. Never stored: it is a guessable hash.
-fn objective_hash(objective: &String) -> String {
-    let literal = canonical::to_vec(&Value::String(objective.clone()));
+fn objective_hash(objective: &str) -> String {
+    let literal = canonical::to_vec(&Value::from(objective));
     format!("sha256:{}", hex::encode(Sha256::digest(literal)))
 }
 

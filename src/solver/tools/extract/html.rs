@@ -19,9 +19,6 @@ const INLINE: &[&str] = &[
 ];
 
 pub(super) fn extract(source: &str) -> Result<Extracted, CorpusFault> {
-    if super::is_binary(source.as_bytes()) {
-        return Err(CorpusFault::Corrupt { format: "HTML" });
-    }
     let html = Html::parse_document(source);
     let mut page = Page::default();
     // A flat walk: pages nest deeper than a stack is.

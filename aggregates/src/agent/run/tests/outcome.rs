@@ -290,6 +290,19 @@ fn missing_evidence_comes_before_a_block() {
 }
 
 #[test]
+fn no_contract_is_lax_enough_to_complete_without_required_evidence() {
+    let mut lax = library_brief();
+    lax.completion_contract = CompletionContract {
+        min_evidence_refs: 0,
+        require_terminal_authority: false,
+        max_unresolved_requirements: 128,
+        allow_conflicts: true,
+        ..CompletionContract::default()
+    };
+    assert_eq!(after(lax, good()), ("waiting", "needs_more_evidence"));
+}
+
+#[test]
 fn a_turn_without_authority_blocks_the_run_until_the_next() {
     let blocked = TurnResult {
         terminal_authority_status: TerminalAuthority::Blocked,

@@ -1,0 +1,127 @@
+//! Configuration turned into the parts that need it. Each part gets its own section.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::StartError;
+use crate::app::access::admission::{Admission, DeveloperRule};
+use crate::app::agent::runs::{RunSettings, Runs};
+use crate::app::policy::DataPolicy;
+use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
+use crate::config::{BaseUrl, Config, ExternalIssuer, JwksNetwork, LocalIssuer, OAuth, TokenType};
+use crate::http::door::AgentDoor;
+use crate::http::rate_limit::WindowLimiter;
+use crate::http::transport::{Mode, TransportRules, TransportSettings};
+use crate::solver::corpora::{Corpora, CorporaConfig, Progress};
+use crate::solver::engine::{Engine, SolverKind};
+use crate::solver::tools::extract::PdfReading;
+use crate::store::Core;
+
+/// The engine and what it reads.
+#[derive(Debug, Clone)]
+pub struct SolverParts {
+    pub engine: Arc<Engine>,
+    pub corpora: Arc<Corpora>,
+}
+
+/// Reads and indexes the configured corpora. Blocking.
+pub fn solver(config: &Config, pdf: PdfReading, progress: &dyn Progress) -> SolverParts {
+    let sources = CorporaConfig {
+        libraries: config.solver.libraries.clone(),
+        repository: config.solver.repository.clone(),
+    };
+    let corpora = Corpora::open_with(sources, pdf, progress);
+    let corpora = Arc::new(corpora);
+    let engine = Arc::new(Engine::new(Arc::clone(&corpora), SolverKind::CorpusExtract));
+    SolverParts { engine, corpora }
+}
+
+pub(super) fn run_settings(config: &Config) -> RunSettings {
+    RunSettings {
+        turn_timeout: config.agent.turn_timeout,
+        policy: DataPolicy::new(config.agent.database_scopes.iter().cloned()),
+    }
+}
+
+pub(super) fn agent_door(
+    config: &Config,
+    core: Arc<Core>,
+    runs: Runs,
+    base: BaseUrl,
+) -> Result<AgentDoor, StartError> {
+    let developers = if config.production {
+        DeveloperRule::Listed(config.agent.developers.iter().cloned().collect())
+    } else {
+        DeveloperRule::Stored
+    };
+    let started = Instant::now();
+    let clock = Arc::new(move || started.elapsed());
+    let limit =
+        |limit: Option<std::num::NonZeroU32>| limit.map_or(0, |limit| i64::from(limit.get()));
+    Ok(AgentDoor {
+        admission: Admission::new(Arc::clone(&core), developers),
+        verifier: BearerVerifier::new(bearer(&config.oauth, config.production), clock),
+        transport: transport(config, &base)?,
+        base,
+        body_limit: config.limits.agent_body,
+        by_address: WindowLimiter::new(limit(config.limits.agent_ip)),
+        by_principal: WindowLimiter::new(limit(config.limits.agent_principal)),
+        metrics: core.metrics.clone(),
+        runs,
+    })
+}
+
+fn transport(config: &Config, base: &BaseUrl) -> Result<TransportRules, StartError> {
+    let mode = if config.production {
+        Mode::Production
+    } else {
+        Mode::Development
+    };
+    let url = reqwest::Url::parse(base.as_str())
+        .map_err(|_| StartError::Setting("the public URL is not a URL".to_owned()))?;
+    TransportRules::new(TransportSettings {
+        mode,
+        public_base: &url,
+        hosts: &config.server.allowed_hosts.join(","),
+        origins: &config.server.allowed_origins.join(","),
+        proxies: config.server.trust_proxy.clone(),
+    })
+    .map_err(|error| StartError::Setting(error.to_string()))
+}
+
+fn bearer(oauth: &OAuth, production: bool) -> BearerConfig {
+    match oauth {
+        OAuth::BuiltIn => BearerConfig::NotConfigured,
+        OAuth::Incomplete { .. } => BearerConfig::Malformed,
+        OAuth::External(external) => BearerConfig::Jwks(jwks(external, production)),
+        OAuth::LocalHs256(local) => BearerConfig::LocalHs256(local_issuer(local)),
+    }
+}
+
+fn jwks(external: &ExternalIssuer, production: bool) -> JwksConfig {
+    let issuer = &external.issuer;
+    JwksConfig {
+        issuer: issuer.issuer.clone(),
+        audience: issuer.audience.clone(),
+        loopback_audience: None,
+        jwks_url: external.jwks_url.clone(),
+        provider: issuer.provider.clone(),
+        algorithms: external.algorithms.clone(),
+        tenant_claim: issuer.tenant_claim.clone(),
+        max_lifetime: issuer.max_lifetime,
+        require_at_jwt: issuer.token_type == TokenType::OnlyAtJwt,
+        production,
+        allow_private: external.jwks_network == JwksNetwork::Any,
+    }
+}
+
+fn local_issuer(local: &LocalIssuer) -> LocalConfig {
+    LocalConfig {
+        issuer: local.issuer.issuer.clone(),
+        audience: local.issuer.audience.clone(),
+        loopback_audience: None,
+        provider: local.issuer.provider.clone(),
+        secret: local.secret.clone(),
+        tenant_claim: local.issuer.tenant_claim.clone(),
+    }
+}

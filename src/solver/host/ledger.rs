@@ -1,0 +1,77 @@
+//! What a turn's host keeps: counts, receipts, and the sources it has named.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use helix_aggregates::agent::evidence::item::{Span, ToolReceipt};
+
+use super::SourceCard;
+use crate::solver::corpora::{Corpus, Document};
+use crate::solver::seam::SourceHandle;
+
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    pub calls: u32,
+    pub bytes: u64,
+    pub exhausted: bool,
+    pub receipts: Vec<ToolReceipt>,
+    pub sources: Vec<Source>,
+    by_document: HashMap<(&'static str, usize), SourceHandle>,
+    /// Whether a source's file still holds the bytes that were indexed; asked once a turn.
+    pub unchanged: HashMap<SourceHandle, bool>,
+}
+
+#[derive(Debug)]
+pub(super) struct Source {
+    pub corpus: Arc<Corpus>,
+    pub document: Arc<Document>,
+    /// The windows handed over, with the receipts that handed them.
+    pub read: Vec<(Span, String)>,
+}
+
+impl Ledger {
+    pub fn name(
+        &mut self,
+        corpus: &Arc<Corpus>,
+        ordinal: usize,
+        document: &Arc<Document>,
+    ) -> SourceHandle {
+        let next = SourceHandle(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
+        let source = *self
+            .by_document
+            .entry((corpus.scope().id, ordinal))
+            .or_insert(next);
+        if source == next {
+            let (corpus, document) = (Arc::clone(corpus), Arc::clone(document));
+            self.sources.push(Source {
+                corpus,
+                document,
+                read: Vec::new(),
+            });
+        }
+        source
+    }
+
+    pub fn card(&self, source: SourceHandle) -> Option<SourceCard> {
+        let known = self.sources.get(source.0 as usize)?;
+        Some(SourceCard {
+            source,
+            scope: known.corpus.scope().id,
+            title: known.document.title.clone(),
+            locator: known.document.locator.clone(),
+        })
+    }
+
+    /// The bytes of a listing: a line a passage, tab between its parts.
+    pub fn listing(&self, found: &[(SourceHandle, Span)]) -> Vec<u8> {
+        let mut lines = String::new();
+        for (source, span) in found {
+            if let Some(known) = self.sources.get(source.0 as usize) {
+                let (start, end) = (span.start.to_string(), span.end.to_string());
+                lines.push_str(&[known.document.locator.as_str(), &start, &end].join("\t"));
+                lines.push('\n');
+            }
+        }
+        lines.into_bytes()
+    }
+}

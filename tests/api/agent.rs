@@ -1,0 +1,3 @@
+//! The run door.
+
+mod lifecycle;
