@@ -19,6 +19,7 @@ mod progress;
 mod races;
 mod replay;
 mod report;
+mod service;
 mod slice;
 mod tail;
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod ours;
 mod peers;
+mod turns;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,8 @@ use crate::store::log::{Meta, Stream};
 pub use ours::Writer;
 use ours::{Appends, Executes};
 use peers::{PeerExecutes, PeerPersists, RawInserts};
+pub use turns::RAW_TABLES;
+use turns::{HttpTurns, RawTurns};
 
 /// Commands a stream gets before its writer takes a fresh one.
 const PER_STREAM: u32 = 10;
@@ -36,6 +39,8 @@ pub enum Contender {
     PeerPersist,
     PeerExecute,
     RawInsert,
+    HttpTurn,
+    RawTurn,
 }
 
 impl Contender {
@@ -46,6 +51,8 @@ impl Contender {
             Self::PeerPersist => "postgres-es persist",
             Self::PeerExecute => "cqrs-es on postgres-es execute",
             Self::RawInsert => "raw INSERT commit",
+            Self::HttpTurn => "helix run over HTTP",
+            Self::RawTurn => "raw SQL of a run",
         }
     }
 
@@ -62,6 +69,11 @@ impl Contender {
             Self::PeerPersist => drive(&Arc::new(PeerPersists::new(ground)), hands, span).await,
             Self::PeerExecute => drive(&Arc::new(PeerExecutes::new(ground)), hands, span).await,
             Self::RawInsert => drive(&Arc::new(RawInserts(ground.raw.clone())), hands, span).await,
+            Self::HttpTurn => {
+                let service = ground.service().await?;
+                drive(&Arc::new(HttpTurns(service)), hands, span).await
+            }
+            Self::RawTurn => drive(&Arc::new(RawTurns::new(ground)), hands, span).await,
         }
     }
 }

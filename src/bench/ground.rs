@@ -12,8 +12,11 @@ use helix_postgres::{Cluster, ClusterConfig, DataDirLock, Durability, Programs};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, Executor, PgConnection, PgPool};
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 
 use super::BenchError;
+use super::contenders::RAW_TABLES;
+use super::service::Service;
 use super::tally::Tally;
 use crate::metrics::Metrics;
 use crate::store::log::{Log, Stream};
@@ -51,8 +54,9 @@ pub struct Ground {
     pub owners: Vec<Stream>,
     /// The database of postgres-es, with the table its documentation asks for.
     pub peer: PgPool,
-    /// The database of single-row inserts.
+    /// The database of bare SQL.
     pub raw: PgPool,
+    service: OnceCell<Arc<Service>>,
     pub cluster: Cluster,
     folder: TempDir,
 }
@@ -75,7 +79,8 @@ impl Ground {
             core,
             owners,
             peer: foreign(&cluster, "peer", PEER_TABLE).await?,
-            raw: foreign(&cluster, "raw", RAW_TABLE).await?,
+            raw: foreign(&cluster, "raw", &format!("{RAW_TABLE};{RAW_TABLES}")).await?,
+            service: OnceCell::new(),
             cluster,
             folder,
         })
@@ -110,7 +115,22 @@ impl Ground {
         self.owners[number % self.owners.len()].clone()
     }
 
-    pub async fn clear_away(self) -> Result<(), BenchError> {
+    /// A server with a database of its own, started at the first call.
+    pub async fn service(&self) -> Result<Arc<Service>, BenchError> {
+        let start = || async {
+            self.cluster.ensure_database("served").await?;
+            let folder = self.folder.path().join("served");
+            Service::start(&self.cluster.url("served"), &folder)
+                .await
+                .map(Arc::new)
+        };
+        self.service.get_or_try_init(start).await.cloned()
+    }
+
+    pub async fn clear_away(mut self) -> Result<(), BenchError> {
+        if let Some(service) = self.service.take().and_then(Arc::into_inner) {
+            service.stop().await?;
+        }
         self.cluster.stop().await?;
         Ok(self.folder.close()?)
     }
@@ -142,7 +162,7 @@ async fn open(options: &PgConnectOptions, folder: &Path) -> Result<Arc<Core>, Be
     Ok(Core::open(options, &folder.join("kek"), CoreConfig::default(), metrics).await?)
 }
 
-async fn foreign(cluster: &Cluster, name: &str, table: &str) -> Result<PgPool, BenchError> {
+async fn foreign(cluster: &Cluster, name: &str, tables: &str) -> Result<PgPool, BenchError> {
     cluster.ensure_database(name).await?;
     let pool = PgPoolOptions::new()
         .max_connections(PEER_CONNECTIONS)
@@ -151,7 +171,7 @@ async fn foreign(cluster: &Cluster, name: &str, table: &str) -> Result<PgPool, B
         .test_before_acquire(false)
         .connect_with(cluster.connect_options(name))
         .await?;
-    pool.execute(table).await?;
+    pool.execute(tables).await?;
     Ok(pool)
 }
 

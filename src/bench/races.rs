@@ -61,6 +61,12 @@ const RACES: &[Race] = &[
         Contender::Execute,
         Contender::PeerExecute,
     ),
+    race(
+        Ratio::HttpUnit16,
+        16,
+        Contender::HttpTurn,
+        Contender::RawTurn,
+    ),
     Race {
         figure: Figure::P99,
         ..race(

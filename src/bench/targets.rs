@@ -15,6 +15,7 @@ pub enum Ratio {
     Raw128,
     Execute32,
     P99At32,
+    HttpUnit16,
     Page1m,
     Replay,
     MissedEvents,
@@ -78,6 +79,12 @@ pub const TABLE: &[(Ratio, &str, Target, &str)] = &[
         "p99_32",
         Target::AtMost(0.5),
         "p99 of an append against postgres-es, 32 writers",
+    ),
+    (
+        Ratio::HttpUnit16,
+        "http_unit_16",
+        Target::AtLeast(0.5),
+        "start, turn and events over HTTP against bare SQL, 16 clients",
     ),
     (
         Ratio::Page1m,

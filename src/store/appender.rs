@@ -302,8 +302,11 @@ impl LaneTask {
         };
         self.carried += 1;
         let outcome = flush::write(&mut line, self.lanes.form, self.lane, appends).await;
-        // Whether the line still holds after a failure is for the pool to find out.
-        self.line = outcome.is_ok().then_some(line);
+        // A refusal leaves the line as it was; after anything else the pool finds out if it holds.
+        let holds = |error| FailureKind::of(error) == FailureKind::Refused;
+        if outcome.as_ref().err().is_none_or(holds) {
+            self.line = Some(line);
+        }
         outcome
     }
 
