@@ -127,7 +127,9 @@ create table es.lease (
 -- The names, and only the names, of key-encryption keys that may wrap. A key is deleted here
 -- before the key file forgets it: a process that still wraps with it is then refused.
 create table es.kek (
-    kek_id text primary key
+    kek_id text primary key,
+    bucket smallint not null,
+    generation integer not null
 );
 
 -- Data keys, wrapped by key-encryption keys that are never stored here (ADR 0004).

@@ -37,7 +37,8 @@ create index ledger_by_account on access.ledger (account_id);
 create table access.agent_binding (
     -- HMAC over issuer, tenant, provider alias and subject
     tuple_mac bytea primary key,
-    binding_ref text not null unique,
+    -- HMAC of the public reference, which is a plain hash of text that can be guessed
+    ref_mac bytea not null unique,
     stream_id uuid not null,
     row_id uuid not null references access.ledger,
     account_id uuid not null references access.account,

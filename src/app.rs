@@ -8,4 +8,6 @@ pub mod caller;
 pub mod idempotency;
 pub mod policy;
 pub mod problem;
+pub mod projections;
 pub mod redaction;
+pub mod replay;

@@ -5,6 +5,7 @@
 //! exit code; nothing a server or file says reaches a terminal with control characters in it.
 
 pub mod account;
+mod attach;
 pub mod bench;
 mod client;
 mod completions;

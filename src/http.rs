@@ -12,5 +12,4 @@ pub mod rate_limit;
 pub mod request_id;
 pub mod respond;
 pub mod serve;
-pub mod strict_json;
 pub mod transport;

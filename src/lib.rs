@@ -14,6 +14,7 @@ pub mod metrics;
 pub mod server;
 pub mod solver;
 pub mod store;
+pub mod strict_json;
 pub mod telemetry;
 pub mod testing;
 pub mod verify;

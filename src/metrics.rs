@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prometheus::{
-    Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
@@ -31,7 +31,7 @@ pub struct Inner {
     pub version_conflicts: IntCounter,
     pub appended_events: IntCounter,
     pub append_conflicts: IntCounter,
-    pub append_queue: Gauge,
+    pub append_queue: IntGauge,
     pub flush_commands: Histogram,
     pub flush_seconds: Histogram,
     pub flush_splits: IntCounter,
@@ -85,10 +85,7 @@ impl Metrics {
                 "append_conflicts_total",
                 "Appends refused because a stream head moved.",
             )?,
-            append_queue: register(
-                r,
-                Gauge::with_opts(opts("append_queue_depth", "Commands waiting for a flush."))?,
-            )?,
+            append_queue: gauge(r, "append_queue_depth", "Commands waiting for a flush.")?,
             flush_commands: histogram(
                 r,
                 "flush_commands",

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use actix_web::dev::ServerHandle;
 use tokio::task::JoinSet;
 
+use crate::app::agent::executor::TurnExecutor;
 use crate::app::agent::runs::Runs;
 use crate::config::{BaseUrl, Config};
 use crate::http::door::{AgentDoor, Readiness};
@@ -20,7 +21,7 @@ use crate::http::serve;
 use crate::metrics::Metrics;
 use crate::store::keyring::KeyringError;
 use crate::store::{Core, CoreConfig};
-use crate::worker::executor::TurnExecutor;
+use crate::worker::projector::Projectors;
 use crate::worker::sweeper::Sweeper;
 use database::{Database, DatabaseError};
 
@@ -52,6 +53,7 @@ pub struct Running {
     pub base: BaseUrl,
     pub runs: Runs,
     pub sweeper: Sweeper,
+    pub projectors: Projectors,
     pub data_dir: PathBuf,
     readiness: Readiness,
     handles: Vec<ServerHandle>,
@@ -120,9 +122,11 @@ impl Running {
         let core = Core::open(&database.options, kek_file, core_config(config), metrics).await?;
         let runs = Runs::new(Arc::clone(&core), parts::run_settings(config), executor);
         let base = config.server.public_url.base(address);
-        let door = parts::agent_door(config, core, runs.clone(), base.clone())?;
+        let door = parts::agent_door(config, &core, runs.clone(), base.clone())?;
         let sweeper = Sweeper::new(runs.clone());
         tasks.spawn(sweeper.clone().run());
+        let projectors = Projectors::new(Arc::clone(runs.core()));
+        tasks.spawn(projectors.clone().run());
         readiness.open(Arc::new(door));
         Ok(Self {
             address,
@@ -130,6 +134,7 @@ impl Running {
             base,
             runs,
             sweeper,
+            projectors,
             data_dir: config.data.dir.clone(),
             readiness,
             handles,

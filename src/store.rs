@@ -12,15 +12,19 @@ pub mod database;
 pub mod event_store;
 pub mod flush;
 pub mod guarded;
+pub mod inline;
+pub mod key_export;
 pub mod keyfile;
 pub mod keyring;
 pub mod lease;
 pub mod ledger;
 pub mod log;
 pub mod owner;
+mod patience;
 pub mod read;
 pub mod receipt;
 pub mod sealing;
+pub mod survey;
 pub mod upcast;
 pub mod watch;
 
@@ -41,6 +45,11 @@ pub enum StoreError {
     ReceiptTaken,
     #[error("the credential behind this command was revoked")]
     Revoked,
+    /// The unique rule that was broken, by its name in the schema.
+    #[error("{0} holds this value already")]
+    Duplicate(&'static str),
+    #[error("the wrapping key of a new data key was retired by another process")]
+    KeyRetired,
     #[error("the append queue is full")]
     Overloaded,
     #[error("the database is not available")]

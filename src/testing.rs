@@ -13,31 +13,44 @@ mod invariants;
 mod script;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use helix_aggregates::access::account::command::AccountType;
+use helix_aggregates::ids::AccountId;
 use helix_postgres::testing::{self, TestDatabase};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app::access::accounts::{Accounts, LinkTuple};
+use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, Environment, Flags};
 use crate::server::{self, Running};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
-use crate::worker::executor::TurnExecutor;
 
+pub use crate::http::agent::ROUTES as AGENT_ROUTES;
 pub use crate::solver::finaliser::TurnOutcome;
 pub use crate::solver::seam::TurnInput;
+pub use helix_aggregates::access::account::command::AccountType;
 pub use script::{Gate, Script};
 
 /// The secret of the local HS256 lane in tests.
 const SECRET: &str = "tests-only-secret-of-more-than-32-characters";
-const ISSUER: &str = "https://id.example.org/";
-const AUDIENCE: &str = "https://helix.example.org/mcp";
+pub const ISSUER: &str = "https://id.example.org/";
+pub const AUDIENCE: &str = "https://helix.example.org/mcp";
 const PROVIDER: &str = "local";
+/// The environment of every server, unless a test says otherwise.
+const ENVIRONMENT: [(&str, &str); 7] = [
+    ("HELIX_AGENT_ALLOW_LOCAL_HS256", "1"),
+    ("HELIX_AGENT_LOCAL_JWT_SECRET", SECRET),
+    ("HELIX_AGENT_OAUTH_ISSUER", ISSUER),
+    ("HELIX_AGENT_OAUTH_AUDIENCE", AUDIENCE),
+    ("HELIX_AGENT_OAUTH_PROVIDER", PROVIDER),
+    ("HELIX_AGENT_IP_RATE_LIMIT", "0"),
+    ("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "0"),
+];
 
 /// What solves the turns of a test's servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,6 +68,8 @@ pub struct Setup {
     pub turns: Turns,
     /// Settings by their flag names, over the harness's own.
     pub settings: Vec<(&'static str, String)>,
+    /// Variables over the harness's own; an empty value takes one away.
+    pub environment: Vec<(&'static str, String)>,
     /// Documents of the `research_library` scope, by file name.
     pub library: Vec<(&'static str, Vec<u8>)>,
 }
@@ -101,6 +116,17 @@ impl TestApp {
         app
     }
 
+    /// As [`Self::add_server`], with settings over those of the setup.
+    pub async fn add_server_with(&mut self, settings: &[(&'static str, &str)]) {
+        let before = self.setup.settings.clone();
+        let added = settings
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()));
+        self.setup.settings.extend(added);
+        self.add_server().await;
+        self.setup.settings = before;
+    }
+
     /// Another server on the same database and key file, as another process would be.
     pub async fn add_server(&mut self) {
         let config = self.config(self.servers.len());
@@ -113,9 +139,25 @@ impl TestApp {
     }
 
     fn config(&self, number: usize) -> Config {
+        let flags = Flags(
+            self.settings(number)
+                .into_iter()
+                .map(|(name, value)| (name, vec![value]))
+                .collect(),
+        );
+        let variables = self.environment();
+        let pairs = variables
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()));
+        crate::config::load(&flags, &Environment::from_pairs(pairs), Path::new("."))
+            .config
+            .unwrap()
+    }
+
+    fn settings(&self, number: usize) -> BTreeMap<&'static str, String> {
         let data = self.folder.path().join(format!("data-{number}"));
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
-        let mut settings: BTreeMap<&'static str, String> = BTreeMap::from([
+        let mut settings = BTreeMap::from([
             ("listen", "127.0.0.1:0".to_owned()),
             ("metrics_listen", "127.0.0.1:0".to_owned()),
             ("database_url", self.database.url()),
@@ -124,24 +166,25 @@ impl TestApp {
             ("library", text(self.library())),
         ]);
         settings.extend(self.setup.settings.iter().cloned());
-        let flags = Flags(
-            settings
-                .into_iter()
-                .map(|(name, value)| (name, vec![value]))
-                .collect(),
-        );
-        let environment = Environment::from_pairs([
-            ("HELIX_AGENT_ALLOW_LOCAL_HS256", "1"),
-            ("HELIX_AGENT_LOCAL_JWT_SECRET", SECRET),
-            ("HELIX_AGENT_OAUTH_ISSUER", ISSUER),
-            ("HELIX_AGENT_OAUTH_AUDIENCE", AUDIENCE),
-            ("HELIX_AGENT_OAUTH_PROVIDER", PROVIDER),
-            ("HELIX_AGENT_IP_RATE_LIMIT", "0"),
-            ("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "0"),
-        ]);
-        crate::config::load(&flags, &environment, Path::new("."))
-            .config
-            .unwrap()
+        settings
+    }
+
+    fn environment(&self) -> BTreeMap<&'static str, String> {
+        let own = ENVIRONMENT.map(|(name, value)| (name, value.to_owned()));
+        let mut variables = BTreeMap::from(own);
+        variables.extend(self.setup.environment.iter().cloned());
+        variables.retain(|_, value| !value.is_empty());
+        variables
+    }
+
+    /// Arguments and environment with which the binary serves this test's database as one more
+    /// process.
+    pub fn serve_process(&self) -> (Vec<OsString>, BTreeMap<&'static str, String>) {
+        let flags = self.settings(self.servers.len() + 100).into_iter();
+        let flags =
+            flags.map(|(name, value)| format!("--{}={value}", name.replace('_', "-")).into());
+        let arguments = std::iter::once("serve".into()).chain(flags).collect();
+        (arguments, self.environment())
     }
 
     /// The folder of the `research_library` scope.
@@ -209,8 +252,23 @@ impl TestApp {
             provider: PROVIDER.to_owned(),
             subject: subject.to_owned(),
         };
-        let binding_ref = accounts.link(made.account_id, &tuple).await.unwrap();
-        Caller { tuple, binding_ref }
+        let account = made.account_id;
+        let binding_ref = accounts.link(account, &tuple).await.unwrap();
+        Caller {
+            tuple,
+            account: Some(account),
+            binding_ref,
+        }
+    }
+
+    /// Links a caller's tuple to its account once more.
+    pub async fn link_again(&self, caller: &Caller) -> Caller {
+        let account = caller.account.unwrap();
+        let binding_ref = self.accounts().link(account, &caller.tuple).await.unwrap();
+        Caller {
+            binding_ref,
+            ..caller.clone()
+        }
     }
 
     /// Ends a caller's binding, as the operator would.
@@ -254,6 +312,7 @@ impl TestApp {
     /// Lets background work finish everything that is due now.
     pub async fn settle(&self) {
         while self.servers[0].sweeper.sweep().await.unwrap() > 0 {}
+        self.servers[0].projectors.settle().await.unwrap();
     }
 
     /// Stops every server, then checks what must hold after any history: the chain of every
@@ -270,6 +329,8 @@ impl TestApp {
 #[derive(Debug, Clone)]
 pub struct Caller {
     tuple: LinkTuple,
+    /// `None` for a stranger.
+    account: Option<AccountId>,
     pub binding_ref: String,
 }
 
@@ -309,6 +370,7 @@ impl Caller {
     }
 
     /// The same subject as another principal sees it: not linked to anything.
+    #[must_use]
     pub fn stranger(&self) -> Self {
         let tuple = LinkTuple {
             subject: format!("{}-stranger", self.tuple.subject),
@@ -316,6 +378,7 @@ impl Caller {
         };
         Self {
             tuple,
+            account: None,
             binding_ref: String::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! Use cases of agent runs.
 
 pub mod evidence;
+pub mod executor;
 pub mod keyed;
 pub mod reads;
 pub mod request;

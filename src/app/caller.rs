@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use helix_aggregates::access::account::command::AccountType;
+use helix_aggregates::agent::run::command::AdmittedPolicy;
 use helix_aggregates::ids::{AccountId, OwnerTuple};
 use uuid::Uuid;
 
-use super::problem::Problem;
+use super::policy::DataPolicy;
+use super::problem::{Code, Problem};
 use crate::store::log::{Meta, Stream};
 use crate::store::owner::{Lane, OwnerKey};
 use crate::store::sealing::DataKey;
@@ -38,6 +40,23 @@ impl Caller {
         } else {
             Err(Problem::missing_scope(scope, &[scope]))
         }
+    }
+
+    /// What `policy` admits to this caller in an operation of the route scope `operation`.
+    pub fn admit(
+        &self,
+        policy: &DataPolicy,
+        requested: &[String],
+        operation: &'static str,
+    ) -> Result<AdmittedPolicy, Problem> {
+        policy
+            .admit(requested, &self.scopes, self.account_type)
+            .map_err(|mut problem| {
+                if problem.code == Code::InsufficientScope {
+                    problem.scopes.insert(0, operation.to_owned());
+                }
+                problem
+            })
     }
 
     /// One of this caller's streams.

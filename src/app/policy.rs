@@ -81,8 +81,12 @@ fn check_token(scopes: &[&DataScope], token_scopes: &BTreeSet<String>) -> Result
     }
     let denied: Vec<&str> = lacking.iter().map(|scope| scope.id).collect();
     let required: Vec<&str> = lacking.iter().map(|scope| scope.oauth_scope).collect();
+    let mut all: Vec<&str> = scopes.iter().map(|scope| scope.oauth_scope).collect();
+    let mut seen = BTreeSet::new();
+    all.retain(|scope| seen.insert(*scope));
     Err(Problem::new(Code::InsufficientScope)
-        .with(json!({"denied_scopes": denied, "required_oauth_scopes": required})))
+        .with(json!({"denied_scopes": denied, "required_oauth_scopes": required}))
+        .of_operation(&all))
 }
 
 fn check_account(scopes: &[&DataScope], account_type: AccountType) -> Result<(), Problem> {

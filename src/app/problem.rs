@@ -116,6 +116,9 @@ pub struct Problem {
     pub code: Code,
     pub message: Cow<'static, str>,
     pub details: Option<Value>,
+    /// Every scope of the operation, when the token lacks one: a client that asked for the missing
+    /// ones alone would lose what it had (`access` 4.1).
+    pub scopes: Vec<String>,
     /// Seconds, sent as `Retry-After`.
     pub retry_after: Option<u32>,
     /// For the log only. Holds no secret and no text of a caller.
@@ -130,6 +133,7 @@ impl Problem {
             code,
             message: Cow::Borrowed(row.message),
             details: None,
+            scopes: Vec::new(),
             retry_after,
             cause: None,
         }
@@ -159,6 +163,14 @@ impl Problem {
     pub fn missing_scope(required: &str, all: &[&str]) -> Self {
         Self::new(Code::InsufficientScope)
             .with(json!({"required_scope": required, "required_oauth_scopes": all}))
+            .of_operation(all)
+    }
+
+    /// Names every scope of the operation.
+    #[must_use]
+    pub fn of_operation(mut self, scopes: &[&str]) -> Self {
+        self.scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+        self
     }
 }
 
@@ -171,18 +183,18 @@ impl From<StoreError> for Problem {
             | StoreError::Unavailable(_)
             | StoreError::TimedOut
             | StoreError::HeadMoved => Code::Unavailable,
-            StoreError::ReceiptTaken | StoreError::Damaged(_) | StoreError::KeyMissing(_) => {
-                Code::Internal
-            }
+            StoreError::ReceiptTaken
+            | StoreError::Duplicate(_)
+            | StoreError::KeyRetired
+            | StoreError::Damaged(_)
+            | StoreError::KeyMissing(_) => Code::Internal,
         };
         let problem = Self::new(code);
-        match &error {
+        if let StoreError::Unavailable(source) = &error {
             // The source may quote values; its code says enough.
-            StoreError::Unavailable(source) => {
-                problem.because(format!("{error}: {}", Redacted(source)))
-            }
-            _ => problem.because(error),
+            return problem.because(format!("{error}: {}", Redacted(source)));
         }
+        problem.because(error)
     }
 }
 

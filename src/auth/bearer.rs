@@ -87,6 +87,8 @@ enum Lane {
         rules: Rules,
     },
     Closed,
+    /// No issuer is set and no credential of ours exists: every token is an unknown one.
+    Nobody,
 }
 
 impl BearerVerifier {
@@ -95,7 +97,8 @@ impl BearerVerifier {
         let lane = match config {
             BearerConfig::Jwks(config) => Lane::jwks(config, clock),
             BearerConfig::LocalHs256(config) => Lane::local(config),
-            BearerConfig::NotConfigured | BearerConfig::Malformed => Lane::Closed,
+            BearerConfig::NotConfigured => Lane::Nobody,
+            BearerConfig::Malformed => Lane::Closed,
         };
         Self { lane }
     }
@@ -204,6 +207,7 @@ impl Lane {
                 (verifies_locally(secret, compact), rules)
             }
             Self::Closed => return Err(BearerError::NotConfigured),
+            Self::Nobody => return Err(BearerError::Unauthorized),
         };
         if valid {
             Ok(rules)
@@ -239,6 +243,7 @@ impl fmt::Debug for BearerVerifier {
             Lane::Jwks { .. } => "jwks",
             Lane::Local { .. } => "local",
             Lane::Closed => "closed",
+            Lane::Nobody => "nobody",
         };
         f.debug_struct("BearerVerifier")
             .field("lane", &lane)

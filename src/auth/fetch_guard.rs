@@ -23,7 +23,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, Response, StatusCode, Url};
 use serde_json::Value;
 
-use crate::http::strict_json;
+use crate::strict_json;
 
 pub use address::is_public;
 

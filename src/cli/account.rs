@@ -1,7 +1,6 @@
 //! `helix account …`: the operator's way to accounts and their links (`operations` 3).
 
 use std::io::Read;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use helix_aggregates::access::account::command;
@@ -9,11 +8,10 @@ use helix_aggregates::ids::AccountId;
 use serde_json::json;
 use zeroize::Zeroizing;
 
+use super::attach::with_store;
 use super::failure::{Exit, Failure};
-use super::serve::{database_failure, not_started};
 use super::{Context, SettingFlags};
 use crate::app::access::accounts::{Accounts, AccountsError, LinkTuple};
-use crate::server;
 
 /// The shortest passphrase, in characters.
 const PASSPHRASE_CHARS: usize = 12;
@@ -81,14 +79,10 @@ pub async fn run(args: AccountArgs, context: &Context) -> Result<Exit, Failure> 
     if let Verb::Create(create) = &args.verb {
         check_passphrase(create)?;
     }
-    let (core, database) = server::open_store(&config).await.map_err(not_started)?;
-    let ended = act(&Accounts::new(Arc::clone(&core)), args.verb, context).await;
-    core.close().await;
-    database
-        .close()
-        .await
-        .map_err(|error| database_failure(&error))?;
-    ended
+    with_store(&config, async |core| {
+        act(&Accounts::new(core), args.verb, context).await
+    })
+    .await
 }
 
 async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit, Failure> {
@@ -101,7 +95,7 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
             let made = accounts
                 .create(&create.email, &create.name, account_type)
                 .await
-                .map_err(refused)?;
+                .map_err(|error| refused(&error))?;
             context.output.answer(&made, |output| {
                 output.pairs(&[
                     ("Account", made.account_id.to_string()),
@@ -121,14 +115,20 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
                 provider: link.provider,
                 subject: link.subject,
             };
-            let reference = accounts.link(account, &tuple).await.map_err(refused)?;
+            let reference = accounts
+                .link(account, &tuple)
+                .await
+                .map_err(|error| refused(&error))?;
             let made = json!({ "binding_ref": reference });
             context.output.answer(&made, |output| {
                 output.pairs(&[("Binding", reference.clone())])
             })?;
         }
         Verb::Unlink { binding } => {
-            accounts.unlink(&binding).await.map_err(refused)?;
+            accounts
+                .unlink(&binding)
+                .await
+                .map_err(|error| refused(&error))?;
             let done = json!({ "binding_ref": binding, "status": "revoked" });
             context
                 .output
@@ -139,7 +139,7 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
 }
 
 async fn list(accounts: &Accounts, context: &Context) -> Result<(), Failure> {
-    for line in accounts.list().await.map_err(refused)? {
+    for line in accounts.list().await.map_err(|error| refused(&error))? {
         context.output.answer(&line, |output| {
             let bindings: Vec<String> = line
                 .bindings
@@ -157,6 +157,7 @@ async fn list(accounts: &Accounts, context: &Context) -> Result<(), Failure> {
                 ("E-mail", line.account.email.clone()),
                 ("Type", line.account.account_type.as_str().to_owned()),
                 ("Created", line.created_at.to_string()),
+                ("Runs", format!("{} started", line.activity.runs_started)),
                 (
                     "Bindings",
                     if bindings.is_empty() {
@@ -192,7 +193,7 @@ fn check_passphrase(create: &CreateArgs) -> Result<(), Failure> {
     .fix("pipe a longer passphrase into standard input"))
 }
 
-fn refused(error: AccountsError) -> Failure {
+fn refused(error: &AccountsError) -> Failure {
     let message = error.to_string();
     match error {
         AccountsError::Account(_) | AccountsError::Binding(_) | AccountsError::EmailTaken => {

@@ -11,6 +11,7 @@ use super::PDF_TEXT;
 use super::failure::{Exit, Failure};
 use super::index_bar::IndexBar;
 use super::{Context, SettingFlags};
+use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, OAuth};
 use crate::server::database::{self, DatabaseError};
 use crate::server::{self, Running, SolverParts, StartError};
@@ -18,7 +19,6 @@ use crate::solver::corpora::LoadStep;
 use crate::solver::tools::extract::PdfReading;
 use crate::store::keyfile::KeyFileError;
 use crate::store::keyring::KeyringError;
-use crate::worker::executor::TurnExecutor;
 
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -82,7 +82,7 @@ pub(super) async fn index(config: &Config) -> Result<SolverParts, Failure> {
 }
 
 /// SIGINT or SIGTERM.
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
+pub(super) fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
     let listen =
         |kind| signal(kind).map_err(|error| Failure::unavailable("signals", error.to_string()));
     let (mut interrupt, mut terminate) = (
@@ -183,7 +183,7 @@ pub(super) fn database_failure(error: &DatabaseError) -> Failure {
     Failure::new(exit, "database", error.to_string()).fix(error.fix())
 }
 
-fn key_fix(fault: &KeyFileError) -> String {
+pub(super) fn key_fix(fault: &KeyFileError) -> String {
     match fault {
         KeyFileError::Missing { .. } => {
             "put the key file back, or run `helix key import FILE` with an export of it".to_owned()

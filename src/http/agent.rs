@@ -3,6 +3,7 @@
 mod events;
 mod runs;
 
+use actix_web::http::header::{self, HeaderValue};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -69,10 +70,24 @@ pub fn configure(config: &mut ServiceConfig) {
 }
 
 async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
-    pipeline::refuse(&door, &request, &Problem::new(Code::MethodNotAllowed))
+    let mut response = pipeline::refuse(&door, &request, Problem::new(Code::MethodNotAllowed));
+    if let Ok(allowed) = HeaderValue::from_str(&methods_of(&request)) {
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    response
+}
+
+/// The methods of the route a request named.
+fn methods_of(request: &HttpRequest) -> String {
+    let pattern = request.match_pattern().unwrap_or_default();
+    let pattern = pattern.replace(":.+}", "}");
+    let methods = ROUTES.iter().filter(|(_, route)| *route == pattern);
+    let mut methods: Vec<&str> = methods.map(|(method, _)| *method).collect();
+    methods.sort_unstable();
+    methods.join(", ")
 }
 
 /// A path that does not exist; never a page.
 pub async fn unknown_path(Door(door): Door, request: HttpRequest) -> HttpResponse {
-    pipeline::refuse(&door, &request, &Problem::new(Code::NotFound))
+    pipeline::refuse(&door, &request, Problem::new(Code::NotFound))
 }

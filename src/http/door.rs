@@ -1,8 +1,7 @@
 //! What a door of the agent API is made of.
 
 use std::future::{Ready, ready};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use actix_web::dev::Payload;
 use actix_web::error::InternalError;
@@ -10,6 +9,7 @@ use actix_web::http::header;
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::rate_limit::WindowLimiter;
 use super::transport::TransportRules;
@@ -35,10 +35,19 @@ pub struct AgentDoor {
 }
 
 /// What the process can say about itself before, while and after it serves.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Readiness {
-    draining: Arc<AtomicBool>,
-    door: Arc<std::sync::OnceLock<Arc<AgentDoor>>>,
+    draining: watch::Sender<bool>,
+    door: Arc<OnceLock<Arc<AgentDoor>>>,
+}
+
+impl Default for Readiness {
+    fn default() -> Self {
+        Self {
+            draining: watch::Sender::new(false),
+            door: Arc::default(),
+        }
+    }
 }
 
 impl Readiness {
@@ -52,12 +61,20 @@ impl Readiness {
         self.door.get()
     }
 
+    /// Refuses what comes from now on, and tells those who wait that waiting is over.
     pub fn drain(&self) {
-        self.draining.store(true, Ordering::Release);
+        self.draining.send_replace(true);
     }
 
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Acquire)
+        *self.draining.borrow()
+    }
+
+    /// Waits until the server stops. Cancel-safe.
+    pub async fn drained(&self) {
+        let mut draining = self.draining.subscribe();
+        // The sender is this value's own and outlives the wait.
+        let _closed = draining.wait_for(|draining| *draining).await;
     }
 }
 

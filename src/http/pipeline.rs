@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_web::http::Method;
+use actix_web::http::header::HeaderValue;
 use actix_web::web::{Bytes, BytesMut, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::StreamExt;
@@ -17,12 +18,13 @@ use super::door::AgentDoor;
 use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, address_key, principal_key};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
-use super::{request_id, respond, strict_json};
+use super::{request_id, respond};
 use crate::app::access::admission::Identity;
 use crate::app::caller::Caller;
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::auth::bearer::{BearerError, Presented, VerifiedToken};
+use crate::strict_json;
 
 /// A body must have arrived by then (`access` 12).
 const BODY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -31,6 +33,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug, Clone)]
 pub struct Exchange {
     pub request_id: String,
+    /// The id as logs may show it: a caller's own is free text.
+    logged_id: String,
     pub wants_problem_json: bool,
     /// The limiter that judged last.
     pub limit: Option<Verdict>,
@@ -75,43 +79,43 @@ where
         Ok(admitted) => handler(admitted).await.map_err(Stop::Problem),
         Err(stop) => Err(stop),
     };
+    conclude(door, request, &exchange, answered, started)
+}
+
+/// Answers a request that no handler takes. Where it comes from is judged all the same.
+pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: Problem) -> HttpResponse {
+    let started = Instant::now();
+    let mut exchange = Exchange::of(door, request);
+    let answered = check_transport(door, request, &mut exchange, now_ms(door))
+        .and(Err(Stop::Problem(problem)));
+    conclude(door, request, &exchange, answered, started)
+}
+
+/// Renders, counts and logs the end of a request.
+fn conclude(
+    door: &AgentDoor,
+    request: &HttpRequest,
+    exchange: &Exchange,
+    answered: Result<HttpResponse, Stop>,
+    started: Instant,
+) -> HttpResponse {
     let (response, code, cause) = match answered {
         Ok(response) => (response, "ok", None),
         Err(Stop::Limited(verdict)) => (respond::limited(&verdict), "rate_limited", None),
         Err(Stop::Problem(problem)) => {
             let code = problem.code.row().code;
-            (
-                respond::problem(&problem, &exchange, &door.base),
-                code,
-                problem.cause,
-            )
+            let response = respond::problem(&problem, exchange, &door.base);
+            (response, code, problem.cause)
         }
     };
-    let response = respond::finish(response, &exchange);
+    let response = respond::finish(response, exchange);
     record(
         door,
         request,
-        &exchange,
+        exchange,
         &response,
         code,
         cause.as_deref(),
-        started,
-    );
-    response
-}
-
-/// Answers a request that no handler can take, with the headers every answer has.
-pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: &Problem) -> HttpResponse {
-    let started = Instant::now();
-    let exchange = Exchange::of(door, request);
-    let response = respond::finish(respond::problem(problem, &exchange, &door.base), &exchange);
-    record(
-        door,
-        request,
-        &exchange,
-        &response,
-        problem.code.row().code,
-        None,
         started,
     );
     response
@@ -125,10 +129,19 @@ impl Exchange {
         } else {
             None
         };
+        let mut made = false;
+        let request_id = request_id::assign(sent, request_id::Origin::AgentRuns, || {
+            made = true;
+            door.runs.core().ids.uuid()
+        });
+        let logged_id = if made {
+            request_id.clone()
+        } else {
+            request_id::fingerprint(&request_id)
+        };
         Self {
-            request_id: request_id::assign(sent, request_id::Origin::AgentRuns, || {
-                door.runs.core().ids.uuid()
-            }),
+            request_id,
+            logged_id,
             wants_problem_json: accepts(request, "application/problem+json"),
             limit: None,
         }
@@ -141,12 +154,13 @@ async fn admit(
     payload: Payload,
     exchange: &mut Exchange,
 ) -> Result<Admitted, Stop> {
-    let now_ms = u64::try_from(door.runs.core().clock.now().millis()).unwrap_or(0);
+    let now_ms = now_ms(door);
     check_transport(door, request, exchange, now_ms)?;
     let body = read_body(door, request, payload).await?;
     let query = Query::decode(request.query_string())?;
-    // The raw text too: a name and its value are one credential shape only when read together.
-    let raw = percent_decoded(request.query_string());
+    // The text as it stood in the address too: some shapes are a name and its value, and one begins
+    // with the question mark.
+    let raw = percent_decoded(&format!("?{}", request.query_string()));
     if redaction::is_protected(&json!([query.to_value(), raw, body])) {
         let details = json!({"failure_code": "protected_sensitive_content_rejected"});
         return Err(Problem::invalid("The request holds credential material.")
@@ -178,6 +192,10 @@ async fn admit(
         query,
         body,
     })
+}
+
+fn now_ms(door: &AgentDoor) -> u64 {
+    u64::try_from(door.runs.core().clock.now().millis()).unwrap_or(0)
 }
 
 /// Address limit, then host, origin and scheme.
@@ -297,10 +315,7 @@ async fn authenticate(door: &AgentDoor, request: &HttpRequest) -> Result<Verifie
 }
 
 fn values<'r>(request: &'r HttpRequest, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
-    request
-        .headers()
-        .get_all(name)
-        .map(|value| value.as_bytes())
+    request.headers().get_all(name).map(HeaderValue::as_bytes)
 }
 
 pub fn header_text<'r>(request: &'r HttpRequest, name: &str) -> Option<&'r str> {
@@ -340,7 +355,7 @@ fn record(
         .with_label_values(&[route.as_str(), method_label(request.method()), code])
         .observe(elapsed);
     let duration_ms = (elapsed * 1_000_000.0).round() / 1_000.0;
-    let request_id = exchange.request_id.as_str();
+    let request_id = exchange.logged_id.as_str();
     match cause {
         Some(cause) if status >= 500 => {
             tracing::error!(request.id = request_id, %route, status, code, duration_ms, cause, "request failed");

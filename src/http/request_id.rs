@@ -1,9 +1,10 @@
 //! The id that ties an answer to the caller's own records (agent-api 1.9, settled 56).
 //!
 //! It is assigned before anything can refuse the request (settled 3). A caller's value is echoed
-//! into headers, bodies and logs, so one that could be a credential, or could not stand in a header
+//! into headers and bodies, so one that could be a credential, or could not stand in a header
 //! unchanged, is replaced and never shown.
 
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::app::redaction;
@@ -40,6 +41,13 @@ pub fn assign(given: Option<&[u8]>, origin: Origin, fresh: impl FnOnce() -> Uuid
     given
         .and_then(echoable)
         .map_or_else(|| format!("{}{}", origin.prefix(), fresh()), str::to_owned)
+}
+
+/// How logs name an id the caller chose: enough to find the line of a known id, and no text of
+/// anyone. The first 16 hex digits of its SHA-256.
+pub fn fingerprint(id: &str) -> String {
+    let digest = hex::encode(Sha256::digest(id));
+    format!("sha256:{}", &digest[..16])
 }
 
 fn echoable(given: &[u8]) -> Option<&str> {

@@ -92,13 +92,15 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
 
 /// `WWW-Authenticate` of a 401 or of a missing scope (`agent-api` 10.7, `access` 4.1).
 fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
-    let (error, scopes) = match problem.code {
-        Code::Unauthorized | Code::TenantRequired => (
+    let (error, scopes) = if matches!(problem.code, Code::Unauthorized | Code::TenantRequired) {
+        (
             "invalid_token",
             "helix.agent_runs.read helix.agent_runs.write".to_owned(),
-        ),
-        Code::InsufficientScope => ("insufficient_scope", required_scopes(problem)),
-        _ => return None,
+        )
+    } else if problem.code == Code::InsufficientScope {
+        ("insufficient_scope", problem.scopes.join(" "))
+    } else {
+        return None;
     };
     let plain = |c: char| {
         if matches!(c, ' '..='~') && c != '"' && c != '\\' {
@@ -114,26 +116,16 @@ fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
         .take(MAX_DESCRIPTION)
         .collect();
     let metadata = format!("{}/.well-known/oauth-protected-resource", base.as_str());
-    let mut text = format!(
-        "Bearer resource_metadata=\"{metadata}\", error=\"{error}\", error_description=\"{description}\""
+    let scope = if scopes.is_empty() {
+        String::new()
+    } else {
+        format!(", scope=\"{scopes}\"")
+    };
+    let text = format!(
+        "Bearer resource_metadata=\"{metadata}\", error=\"{error}\", \
+         error_description=\"{description}\"{scope}"
     );
-    if !scopes.is_empty() {
-        text.push_str(&format!(", scope=\"{scopes}\""));
-    }
     Some(text)
-}
-
-fn required_scopes(problem: &Problem) -> String {
-    let scopes = problem
-        .details
-        .as_ref()
-        .and_then(|details| details["required_oauth_scopes"].as_array());
-    let names: Vec<&str> = scopes
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    names.join(" ")
 }
 
 /// The body of a limited request (`agent-api` 1.8); it has no `schema`.

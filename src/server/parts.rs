@@ -45,7 +45,7 @@ pub(super) fn run_settings(config: &Config) -> RunSettings {
 
 pub(super) fn agent_door(
     config: &Config,
-    core: Arc<Core>,
+    core: &Arc<Core>,
     runs: Runs,
     base: BaseUrl,
 ) -> Result<AgentDoor, StartError> {
@@ -59,7 +59,7 @@ pub(super) fn agent_door(
     let limit =
         |limit: Option<std::num::NonZeroU32>| limit.map_or(0, |limit| i64::from(limit.get()));
     Ok(AgentDoor {
-        admission: Admission::new(Arc::clone(&core), developers),
+        admission: Admission::new(Arc::clone(core), developers),
         verifier: BearerVerifier::new(bearer(&config.oauth, config.production), clock),
         transport: transport(config, &base)?,
         base,

@@ -80,26 +80,6 @@ pub struct TurnInput {
 }
 
 impl TurnInput {
-    /// Instruction and answers as one text, the way `agent-api` 2.2 hands them to an executor.
-    pub fn composed_instruction(&self) -> String {
-        if self.answers.is_empty() {
-            return self.instruction.clone();
-        }
-        let mut text = String::new();
-        if !self.instruction.is_empty() {
-            text.push_str(&self.instruction);
-            text.push_str("\n\n");
-        }
-        text.push_str("Answers to pending questions:");
-        for answer in &self.answers {
-            text.push('\n');
-            text.push_str(&answer.question_id);
-            text.push_str(": ");
-            text.push_str(&answer.value);
-        }
-        text
-    }
-
     /// The questions that stay open although this turn carries answers.
     pub fn open_questions(&self) -> impl Iterator<Item = &Question> {
         self.pending_questions.iter().filter(|question| {

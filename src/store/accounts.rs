@@ -4,6 +4,7 @@ use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
+use super::patience::in_time;
 
 /// The account behind an identity, with the ledger row that says it may act.
 #[derive(Debug, Clone)]
@@ -21,18 +22,21 @@ pub async fn bound(
     tuple_mac: &[u8; 32],
     subject_mac: &[u8; 32],
 ) -> Result<Option<BoundAccount>, StoreError> {
-    let row = sqlx::query(
-        "select b.row_id, b.account_id, a.account_type, a.key_id, a.body
+    let row = in_time(
+        sqlx::query(
+            "select b.row_id, b.account_id, a.account_type, a.key_id, a.body
            from access.agent_binding b
            join access.ledger l on l.row_id = b.row_id and l.revoked_at_ms is null
            join access.account a on a.account_id = b.account_id and a.deleted_at_ms is null
            join access.linked_provider p
              on p.account_id = b.account_id and p.provider = b.provider and p.subject_mac = $2
+          join es.data_key k on k.key_id = a.key_id and k.dropped_at_ms is null
           where b.tuple_mac = $1",
+        )
+        .bind(&tuple_mac[..])
+        .bind(&subject_mac[..])
+        .fetch_optional(pool),
     )
-    .bind(&tuple_mac[..])
-    .bind(&subject_mac[..])
-    .fetch_optional(pool)
     .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(BoundAccount {
@@ -46,13 +50,14 @@ pub async fn bound(
 
 /// The data key of a living account.
 pub async fn key_id(pool: &PgPool, account: Uuid) -> Result<Option<Uuid>, StoreError> {
-    sqlx::query_scalar(
-        "select key_id from access.account where account_id = $1 and deleted_at_ms is null",
+    in_time(
+        sqlx::query_scalar(
+            "select key_id from access.account where account_id = $1 and deleted_at_ms is null",
+        )
+        .bind(account)
+        .fetch_optional(pool),
     )
-    .bind(account)
-    .fetch_optional(pool)
     .await
-    .map_err(StoreError::from)
 }
 
 /// Where a binding is kept.
@@ -65,13 +70,18 @@ pub struct BindingPlace {
 }
 
 /// A binding by its public reference, revoked or not.
-pub async fn binding(pool: &PgPool, reference: &str) -> Result<Option<BindingPlace>, StoreError> {
-    let row = sqlx::query(
-        "select tuple_mac, stream_id, row_id, key_id from access.agent_binding
-          where binding_ref = $1",
+pub async fn binding(
+    pool: &PgPool,
+    ref_mac: &[u8; 32],
+) -> Result<Option<BindingPlace>, StoreError> {
+    let row = in_time(
+        sqlx::query(
+            "select tuple_mac, stream_id, row_id, key_id from access.agent_binding
+          where ref_mac = $1",
+        )
+        .bind(&ref_mac[..])
+        .fetch_optional(pool),
     )
-    .bind(reference)
-    .fetch_optional(pool)
     .await?;
     let Some(row) = row else { return Ok(None) };
     Ok(Some(BindingPlace {
@@ -95,24 +105,28 @@ pub struct ListedAccount {
 
 #[derive(Debug, Clone)]
 pub struct ListedBinding {
-    pub binding_ref: String,
+    pub stream: Uuid,
+    pub key_id: Uuid,
+    pub body: Vec<u8>,
     pub provider: String,
     pub revoked_at_ms: Option<i64>,
 }
 
 /// Living accounts, oldest first, at most `limit`.
 pub async fn list(pool: &PgPool, limit: i64) -> Result<Vec<ListedAccount>, StoreError> {
-    let rows = sqlx::query(
-        "select a.account_id, a.account_type, a.key_id, a.body, a.created_at_ms,
-                b.binding_ref, b.provider, l.revoked_at_ms
+    let rows = in_time(
+        sqlx::query(
+            "select a.account_id, a.account_type, a.key_id, a.body, a.created_at_ms,
+                b.stream_id, b.key_id as binding_key_id, b.body as binding_body, b.provider, l.revoked_at_ms
            from (select * from access.account where deleted_at_ms is null
                   order by created_at_ms, account_id limit $1) a
            left join access.agent_binding b on b.account_id = a.account_id
            left join access.ledger l on l.row_id = b.row_id
           order by a.created_at_ms, a.account_id, b.linked_at_ms",
+        )
+        .bind(limit)
+        .fetch_all(pool),
     )
-    .bind(limit)
-    .fetch_all(pool)
     .await?;
     let mut accounts: Vec<ListedAccount> = Vec::new();
     for row in rows {
@@ -127,10 +141,12 @@ pub async fn list(pool: &PgPool, limit: i64) -> Result<Vec<ListedAccount>, Store
                 bindings: Vec::new(),
             });
         }
-        let binding_ref: Option<String> = row.try_get("binding_ref")?;
-        if let (Some(binding_ref), Some(last)) = (binding_ref, accounts.last_mut()) {
+        let stream: Option<Uuid> = row.try_get("stream_id")?;
+        if let (Some(stream), Some(last)) = (stream, accounts.last_mut()) {
             last.bindings.push(ListedBinding {
-                binding_ref,
+                stream,
+                key_id: row.try_get("binding_key_id")?,
+                body: row.try_get("binding_body")?,
                 provider: row.try_get("provider")?,
                 revoked_at_ms: row.try_get("revoked_at_ms")?,
             });

@@ -4,20 +4,29 @@
 //! each append gets its own verdict, and only after its commit; the queue is bounded; a request
 //! that hangs up changes nothing, because the transaction runs here and not in its future.
 
+mod failure;
+
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
+use prometheus::IntGauge;
 use sqlx::pool::PoolConnection;
 use sqlx::{PgPool, Postgres};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::StoreError;
 use super::append::{Append, Priority};
 use super::flush::{self, Form};
+use super::ledger::LedgerChange;
 use super::owner::Lane;
+use super::read;
 use super::watch::Hub;
 use crate::metrics::Metrics;
+use failure::{Failure, FailureKind, unique_rule};
+
+pub use failure::Redacted;
 
 /// At most this many commands in one flush.
 const MAX_COMMANDS: usize = 512;
@@ -33,10 +42,23 @@ const KEEP: Duration = Duration::from_millis(50);
 const TURN: u32 = 64;
 /// How long one flush is retried while the database is away.
 const RETRY_FOR: Duration = Duration::from_secs(10);
+/// How long the database may be silent over one attempt, after which the line counts as broken.
+const SILENCE: Duration = Duration::from_secs(15);
+/// How long a caller waits for its verdict. The append may still be made after that: the caller's
+/// key tells.
+const VERDICT: Duration = Duration::from_secs(20);
 
 struct Job {
     append: Append,
     answer: oneshot::Sender<Result<(), StoreError>>,
+}
+
+/// Jobs that are written together.
+struct Part {
+    jobs: Vec<Job>,
+    /// They were part of a flush that may have been committed unheard: a refusal may only mean
+    /// that they stand.
+    lost_commit: bool,
 }
 
 /// The way into one lane.
@@ -44,6 +66,8 @@ struct Job {
 pub struct Appender {
     ordinary: mpsc::Sender<Job>,
     withdrawals: mpsc::Sender<Job>,
+    /// Commands whose verdict is awaited.
+    awaited: IntGauge,
 }
 
 impl std::fmt::Debug for Job {
@@ -65,7 +89,8 @@ pub struct Lanes {
 
 impl Appender {
     /// Starts the task of `lane`. It ends when the last handle is dropped, after the last flush.
-    pub fn start(lane: Lane, lanes: Lanes) -> Self {
+    pub fn start(lane: Lane, lanes: Lanes, tasks: &mut JoinSet<()>) -> Self {
+        let awaited = lanes.metrics.append_queue.clone();
         let (ordinary, from_ordinary) = mpsc::channel(lanes.queue.max(1));
         let (withdrawals, from_withdrawals) = mpsc::channel((lanes.queue / 8).max(64));
         let task = LaneTask {
@@ -78,10 +103,11 @@ impl Appender {
             line: None,
             carried: 0,
         };
-        tokio::spawn(task.run());
+        tasks.spawn(task.run());
         Self {
             ordinary,
             withdrawals,
+            awaited,
         }
     }
 
@@ -95,7 +121,11 @@ impl Appender {
         queue
             .try_send(Job { append, answer })
             .map_err(|_| StoreError::Overloaded)?;
-        verdict.await.map_err(|_| StoreError::TimedOut)?
+        self.awaited.inc();
+        let verdict = tokio::time::timeout(VERDICT, verdict).await;
+        verdict
+            .map_err(|_| StoreError::TimedOut)?
+            .map_err(|_| StoreError::TimedOut)?
     }
 }
 
@@ -121,7 +151,7 @@ impl LaneTask {
             self.lanes
                 .metrics
                 .flush_commands
-                .observe(batch.len() as f64);
+                .observe(count(batch.len()));
             self.answered = batch.len();
             self.flush(batch).await;
         }
@@ -151,7 +181,7 @@ impl LaneTask {
         tokio::select! {
             biased;
             Some(job) = self.from_withdrawals.recv() => Some(job),
-            job = self.from_ordinary.recv() => job,
+            job = self.from_ordinary.recv() => job.or_else(|| self.from_withdrawals.try_recv().ok()),
         }
     }
 
@@ -170,10 +200,6 @@ impl LaneTask {
             };
             self.waiting.push_back(job);
         }
-        self.lanes
-            .metrics
-            .append_queue
-            .set(self.from_ordinary.len() as f64);
     }
 
     /// Gives the callers just answered a moment to return: without it two half-sized groups take
@@ -231,9 +257,16 @@ impl LaneTask {
 
     /// Writes a batch and answers it; a refused batch is halved until the refusal stands alone.
     async fn flush(&mut self, batch: Vec<Job>) {
-        let mut parts = vec![batch];
-        while let Some(mut part) = parts.pop() {
-            match self.write(&part).await {
+        let mut parts = vec![Part {
+            jobs: batch,
+            lost_commit: false,
+        }];
+        while let Some(Part {
+            jobs: mut part,
+            lost_commit,
+        }) = parts.pop()
+        {
+            match self.write(&part, lost_commit).await {
                 Ok(()) => self.accept(part),
                 Err(failure) if part.len() == 1 => {
                     if let Some(job) = part.pop() {
@@ -242,42 +275,41 @@ impl LaneTask {
                     }
                 }
                 Err(Failure {
-                    kind: FailureKind::Away,
+                    kind: kind @ (FailureKind::Away | FailureKind::Full),
                     error,
                     ..
-                }) => self.turn_away(part, &error),
-                Err(_) => {
+                }) => self.turn_away(part, kind, &error),
+                Err(Failure { lost_commit, .. }) => {
                     self.lanes.metrics.flush_splits.inc();
                     let second = part.split_off(part.len() / 2);
                     // The first half is popped, and so written, first.
-                    parts.push(second);
-                    parts.push(part);
+                    for jobs in [second, part] {
+                        parts.push(Part { jobs, lost_commit });
+                    }
                 }
             }
         }
     }
 
     /// Tries one flush until the database gives a verdict or stays away for too long.
-    async fn write(&mut self, part: &[Job]) -> Result<(), Failure> {
+    async fn write(&mut self, part: &[Job], mut lost_commit: bool) -> Result<(), Failure> {
         let appends: Vec<&Append> = part.iter().map(|job| &job.append).collect();
         let started = Instant::now();
         let mut pause = Duration::from_millis(20);
-        let mut lost_commit = false;
         loop {
             let timer = self.lanes.metrics.flush_seconds.start_timer();
-            let outcome = self.write_once(&appends).await;
+            let outcome = self.attempt(&appends).await;
             timer.observe_duration();
             let Err(error) = outcome else { return Ok(()) };
             let kind = FailureKind::of(&error);
             let again = match kind {
-                FailureKind::Refused => false,
+                FailureKind::Refused | FailureKind::Full => false,
                 FailureKind::Contended => true,
                 FailureKind::Away => {
                     // The server may have committed before the line broke.
                     lost_commit = true;
                     true
                 }
-                FailureKind::Full => false,
             };
             if !again || started.elapsed() > RETRY_FOR {
                 return Err(Failure {
@@ -291,7 +323,7 @@ impl LaneTask {
         }
     }
 
-    async fn write_once(&mut self, appends: &[&Append]) -> Result<(), sqlx::Error> {
+    async fn attempt(&mut self, appends: &[&Append]) -> Result<(), sqlx::Error> {
         let mut line = match self.line.take() {
             Some(line) if self.carried < TURN => line,
             given_back => {
@@ -301,7 +333,12 @@ impl LaneTask {
             }
         };
         self.carried += 1;
-        let outcome = flush::write(&mut line, self.lanes.form, self.lane, appends).await;
+        let writing = flush::write(&mut line, self.lanes.form, self.lane, appends);
+        let Ok(outcome) = tokio::time::timeout(SILENCE, writing).await else {
+            // A statement may still be under way on it, so it must never be used again.
+            drop(line.detach());
+            return Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()));
+        };
         // A refusal leaves the line as it was; after anything else the pool finds out if it holds.
         let holds = |error| FailureKind::of(error) == FailureKind::Refused;
         if outcome.as_ref().err().is_none_or(holds) {
@@ -316,14 +353,16 @@ impl LaneTask {
         }
     }
 
-    fn turn_away(&self, part: Vec<Job>, error: &sqlx::Error) {
-        tracing::error!(commands = part.len(), error = %Redacted(error), "the database stayed away; appends were turned away");
+    fn turn_away(&self, part: Vec<Job>, kind: FailureKind, error: &sqlx::Error) {
+        let commands = part.len();
+        tracing::error!(commands, error = %Redacted(error), "appends were turned away");
         for job in part {
-            let _unheard = job.answer.send(Err(StoreError::TimedOut));
+            self.answer(job, Err(kind.turned_away()));
         }
     }
 
     fn answer(&self, job: Job, verdict: Result<(), StoreError>) {
+        self.lanes.metrics.append_queue.dec();
         if verdict.is_ok() {
             let events: usize = job
                 .append
@@ -334,6 +373,12 @@ impl LaneTask {
             self.lanes.metrics.appended_events.inc_by(events as u64);
             for stream in &job.append.streams {
                 self.lanes.hub.publish(stream.stream, stream.version());
+            }
+            for change in &job.append.ledger {
+                if let LedgerChange::Revoke { row_id, at_ms, .. } = change {
+                    let moment = u64::try_from(*at_ms).unwrap_or(u64::MAX);
+                    self.lanes.hub.publish(*row_id, moment);
+                }
             }
         }
         // A caller that hung up has no one to hear the verdict; the effect stands.
@@ -352,6 +397,8 @@ impl LaneTask {
             }
             Some("HX002") => Err(StoreError::ReceiptTaken),
             Some("HX003") => Err(StoreError::Revoked),
+            Some("23503") => Err(StoreError::KeyRetired),
+            Some("23505") => Err(StoreError::Duplicate(unique_rule(&failure.error))),
             // The plain form cannot say which part was refused.
             Some("22012") => self.which_part(append).await,
             _ => Err(StoreError::Unavailable(failure.error)),
@@ -363,16 +410,8 @@ impl LaneTask {
         let Some(stream) = append.streams.first() else {
             return Ok(false);
         };
-        sqlx::query_scalar(
-            "select exists (select 1 from es.event where lane = $1 and stream_id = $2 and seq = $3 and hash = $4)",
-        )
-        .bind(self.lane.number())
-        .bind(stream.stream)
-        .bind(i64::try_from(stream.version()).unwrap_or(i64::MAX))
-        .bind(&stream.head().as_bytes()[..])
-        .fetch_one(&self.lanes.pool)
-        .await
-        .map_err(StoreError::from)
+        let (version, head) = (stream.version(), stream.head());
+        read::holds(&self.lanes.pool, self.lane, stream.stream, version, &head).await
     }
 
     async fn which_part(&self, append: &Append) -> Result<(), StoreError> {
@@ -398,64 +437,7 @@ impl LaneTask {
     }
 }
 
-struct Failure {
-    kind: FailureKind,
-    /// An attempt before this one may have committed unheard.
-    lost_commit: bool,
-    error: sqlx::Error,
-}
-
-impl Failure {
-    fn code(&self) -> Option<String> {
-        self.error
-            .as_database_error()?
-            .code()
-            .map(std::borrow::Cow::into_owned)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FailureKind {
-    /// The database judged the flush: splitting it finds the part that was refused.
-    Refused,
-    /// A deadlock or serialisation failure: the same flush may pass when tried again.
-    Contended,
-    /// Nobody answered, or the line broke: the flush may or may not have happened.
-    Away,
-    /// No room on the device: certain to be undone, and as certain to fail again at once.
-    Full,
-}
-
-impl FailureKind {
-    fn of(error: &sqlx::Error) -> Self {
-        let Some(database) = error.as_database_error() else {
-            return Self::Away;
-        };
-        match database.code().as_deref() {
-            Some("40001" | "40P01" | "55P03") => Self::Contended,
-            // Shutting down, crashed, starting up, too many connections.
-            Some("57P01" | "57P02" | "57P03" | "53300") => Self::Away,
-            Some("53100" | "58030" | "53200") => Self::Full,
-            _ => Self::Refused,
-        }
-    }
-}
-
-/// A database error without the values it may quote.
-#[derive(Debug)]
-pub struct Redacted<'a>(pub &'a sqlx::Error);
-
-impl std::fmt::Display for Redacted<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0.as_database_error() {
-            Some(database) => {
-                write!(f, "database error {}", database.code().unwrap_or_default())
-            }
-            None => match self.0 {
-                sqlx::Error::Io(error) => write!(f, "connection error: {}", error.kind()),
-                sqlx::Error::PoolTimedOut => f.write_str("no connection became free in time"),
-                _ => f.write_str("the connection failed"),
-            },
-        }
-    }
+/// A small count as an observation.
+fn count(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

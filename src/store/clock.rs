@@ -3,43 +3,37 @@
 //! All processes of one database share its clock, so a host whose own clock is wrong, or jumps,
 //! neither frees nor holds anything. Between samples time is carried by the monotonic clock.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use helix_aggregates::time::{Stamp, Timestamp};
 use sqlx::{PgPool, Row};
 
 use super::StoreError;
+use super::patience::in_time;
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]
 pub struct DbClock {
-    shared: Arc<Sample>,
-}
-
-#[derive(Debug)]
-struct Sample {
     started: Instant,
-    /// Database milliseconds at the sample.
-    at_ms: AtomicI64,
-    /// Milliseconds from `started` to the sample; `FROZEN` while the clock stands still.
-    elapsed_ms: AtomicU64,
+    sample: Arc<RwLock<Sample>>,
 }
 
-/// A test database may stop its clock.
-const FROZEN: u64 = u64::MAX;
+/// What the database's clock showed, and when that was by the monotonic clock.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sample {
+    at_ms: i64,
+    /// Since `started`; `None` while the clock stands still, as a test's may.
+    taken: Option<Duration>,
+}
 
 impl DbClock {
     /// Asks the database for the time once.
     pub async fn start(pool: &PgPool) -> Result<Self, StoreError> {
         let clock = Self {
-            shared: Arc::new(Sample {
-                started: Instant::now(),
-                at_ms: AtomicI64::new(0),
-                elapsed_ms: AtomicU64::new(0),
-            }),
+            started: Instant::now(),
+            sample: Arc::default(),
         };
         clock.sample(pool).await?;
         Ok(clock)
@@ -48,22 +42,20 @@ impl DbClock {
     /// Takes a fresh sample; half the round trip is taken as the age of the answer.
     pub async fn sample(&self, pool: &PgPool) -> Result<(), StoreError> {
         let asked = Instant::now();
-        let row = sqlx::query(
-            "select es.now_ms() as now_ms, frozen_at_ms is not null as frozen from es.clock",
+        let row = in_time(
+            sqlx::query(
+                "select es.now_ms() as now_ms, frozen_at_ms is not null as frozen from es.clock",
+            )
+            .fetch_one(pool),
         )
-        .fetch_one(pool)
         .await?;
-        let age = asked.elapsed() / 2;
-        let elapsed = self.shared.started.elapsed().saturating_sub(age);
-        let elapsed = if row.try_get("frozen")? {
-            FROZEN
-        } else {
-            millis(elapsed)
+        let taken = self.started.elapsed().saturating_sub(asked.elapsed() / 2);
+        let frozen: bool = row.try_get("frozen")?;
+        let fresh = Sample {
+            at_ms: row.try_get("now_ms")?,
+            taken: (!frozen).then_some(taken),
         };
-        self.shared
-            .at_ms
-            .store(row.try_get("now_ms")?, Ordering::Release);
-        self.shared.elapsed_ms.store(elapsed, Ordering::Release);
+        *self.sample.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
 
@@ -78,18 +70,14 @@ impl DbClock {
     }
 
     pub fn now(&self) -> Timestamp {
-        let at_ms = self.shared.at_ms.load(Ordering::Acquire);
-        let sampled = self.shared.elapsed_ms.load(Ordering::Acquire);
-        let since = millis(self.shared.started.elapsed()).saturating_sub(sampled);
-        let since = if sampled == FROZEN { 0 } else { since };
-        Timestamp::from_millis(at_ms.saturating_add(i64::try_from(since).unwrap_or(i64::MAX)))
+        let sample = *self.sample.read().unwrap_or_else(PoisonError::into_inner);
+        let since = sample
+            .taken
+            .map_or(Duration::ZERO, |taken| self.started.elapsed() - taken);
+        Timestamp::from_millis(sample.at_ms).plus(since)
     }
 
     pub fn stamp(&self) -> Stamp {
         Stamp { at: self.now() }
     }
-}
-
-fn millis(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX - 1)
 }

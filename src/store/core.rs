@@ -1,13 +1,14 @@
 //! The store's parts, wired together once for a process.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use quick_cache::sync::Cache;
 use sqlx::PgPool;
 use sqlx::postgres::PgConnectOptions;
 use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
@@ -19,10 +20,15 @@ use super::database;
 use super::flush::Form;
 use super::keyring::{Keyring, KeyringError};
 use super::owner::{self, Lane, MAX_LANES, OwnerKey};
+use super::patience::in_time;
+use super::read;
 use super::sealing::DataKey;
 use super::watch::Hub;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
+
+/// How long a pool's connections may take to come back when the store closes.
+const CLOSE: Duration = Duration::from_secs(5);
 
 /// How the store is set up.
 #[derive(Debug, Clone)]
@@ -57,7 +63,9 @@ pub struct Core {
     pub ids: Ids,
     pub metrics: Metrics,
     lanes: u8,
-    appenders: Vec<Appender>,
+    /// Emptied when the store closes: their tasks then end after their last flush.
+    appenders: RwLock<Vec<Appender>>,
+    lane_tasks: Mutex<JoinSet<()>>,
     owners: Cache<OwnerKey, Lane>,
     /// The other pools, to be closed with the first.
     pools: [PgPool; 2],
@@ -95,10 +103,11 @@ impl Core {
             hub: hub.clone(),
             metrics: metrics.clone(),
         };
+        let mut lane_tasks = JoinSet::new();
         // Owners may live in any lane that was ever in use, so every lane has its way in.
         let appenders = (0..MAX_LANES)
             .filter_map(Lane::new)
-            .map(|lane| Appender::start(lane, lanes.clone()))
+            .map(|lane| Appender::start(lane, lanes.clone(), &mut lane_tasks))
             .collect();
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
@@ -113,7 +122,8 @@ impl Core {
             ids,
             metrics,
             lanes: config.lanes.clamp(1, MAX_LANES),
-            appenders,
+            appenders: RwLock::new(appenders),
+            lane_tasks: Mutex::new(lane_tasks),
             owners: Cache::new(10_000),
             pools: [append_pool, side_pool],
             _tasks: tasks,
@@ -131,13 +141,76 @@ impl Core {
         Ok(lane)
     }
 
-    /// Commits `append`, or says why not. Answered only after the commit.
+    /// Commits `append`, or says why not. Answered only after the commit. After
+    /// [`StoreError::TimedOut`] the append may have been made or may still be.
     pub async fn append(&self, append: Append) -> Result<(), StoreError> {
-        let appender = self
-            .appenders
-            .get(append.lane.index())
-            .ok_or_else(|| StoreError::Damaged("no such lane".to_owned()))?;
-        appender.append(append).await
+        let appender = {
+            let appenders = self
+                .appenders
+                .read()
+                .unwrap_or_else(PoisonError::into_inner);
+            appenders.get(append.lane.index()).cloned()
+        };
+        appender.ok_or(StoreError::Overloaded)?.append(append).await
+    }
+
+    /// As [`Self::append`], but tried again while the database is away, until it is known what
+    /// became of it or `patience` has passed. For work that nobody could repeat.
+    pub async fn append_surely(
+        &self,
+        append: Append,
+        patience: Duration,
+    ) -> Result<(), StoreError> {
+        let started = Instant::now();
+        let mut pause = Duration::from_millis(100);
+        let mut unheard = false;
+        loop {
+            let error = match self.append(append.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            let away = match error {
+                StoreError::TimedOut | StoreError::Unavailable(_) => {
+                    unheard = true;
+                    true
+                }
+                StoreError::Overloaded => true,
+                StoreError::HeadMoved | StoreError::ReceiptTaken if unheard => {
+                    return if self.stands(&append).await? {
+                        Ok(())
+                    } else {
+                        Err(error)
+                    };
+                }
+                StoreError::HeadMoved
+                | StoreError::ReceiptTaken
+                | StoreError::Revoked
+                | StoreError::Duplicate(_)
+                | StoreError::KeyRetired
+                | StoreError::Damaged(_)
+                | StoreError::KeyMissing(_) => false,
+            };
+            if !away || started.elapsed() > patience {
+                return Err(error);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(2));
+        }
+    }
+
+    /// Whether exactly this append is in the log.
+    async fn stands(&self, append: &Append) -> Result<bool, StoreError> {
+        let Some(stream) = append.streams.first() else {
+            return Ok(false);
+        };
+        read::holds(
+            &self.pool,
+            append.lane,
+            stream.stream,
+            stream.version(),
+            &stream.head(),
+        )
+        .await
     }
 
     /// The key with this id, or `None` when its texts are erased.
@@ -158,13 +231,29 @@ impl Core {
 
     /// Whether the database answers now.
     pub async fn answers(&self) -> bool {
-        sqlx::query("select 1").execute(&self.pool).await.is_ok()
+        in_time(sqlx::query("select 1").execute(&self.pool))
+            .await
+            .is_ok()
     }
 
     /// Closes every connection, after the last flush of what was queued.
     pub async fn close(&self) {
+        self.appenders
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        let flushed = async {
+            let mut tasks = self.lane_tasks.lock().await;
+            while tasks.join_next().await.is_some() {}
+        };
+        if tokio::time::timeout(CLOSE, flushed).await.is_err() {
+            tracing::warn!("queued appends were left unwritten: the database does not answer");
+        }
         for pool in self.pools.iter().chain([&self.pool]) {
-            pool.close().await;
+            // A database that has stopped answering does not hold up the end of the process.
+            if tokio::time::timeout(CLOSE, pool.close()).await.is_err() {
+                tracing::warn!("connections were left open: the database does not answer");
+            }
         }
     }
 }

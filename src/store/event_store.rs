@@ -75,6 +75,8 @@ fn failed<E: std::error::Error>(error: StoreError) -> AggregateError<E> {
         }
         StoreError::ReceiptTaken
         | StoreError::Revoked
+        | StoreError::Duplicate(_)
+        | StoreError::KeyRetired
         | StoreError::Damaged(_)
         | StoreError::KeyMissing(_) => AggregateError::UnexpectedError(Box::new(error)),
     }

@@ -49,10 +49,12 @@ pub async fn write(
         return columns.bind(form, lane).execute(conn).await.map(drop);
     }
     let mut transaction = conn.begin().await?;
+    // The lane first, as in every append: whoever holds a lane may ask for ledger rows, never the
+    // other way round.
+    columns.bind(form, lane).execute(&mut *transaction).await?;
     for change in batch.iter().flat_map(|append| &append.ledger) {
         ledger::apply(&mut transaction, change).await?;
     }
-    columns.bind(form, lane).execute(&mut *transaction).await?;
     transaction.commit().await
 }
 

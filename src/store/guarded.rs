@@ -7,6 +7,7 @@ use uuid::Uuid;
 
 use super::StoreError;
 use super::owner::{Lane, OwnerKey};
+use super::patience::in_time;
 use super::read::{StoredEvent, StreamHead, event_of, head_of};
 
 /// Who reads: the ledger row of the credential and the owner it stands for.
@@ -32,7 +33,7 @@ pub async fn head(
     lane: Lane,
     stream: Uuid,
 ) -> Result<Seen<StreamHead>, StoreError> {
-    let row = sqlx::query(
+    let row = in_time(sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 es.now_ms() as now_ms, s.kind, s.owner_key, s.version, s.head, s.created_at_ms,
                 s.updated_at_ms, s.status, s.key_id, s.body
@@ -43,8 +44,7 @@ pub async fn head(
     .bind(lane.number())
     .bind(stream)
     .bind(&reader.owner.as_bytes()[..])
-    .fetch_one(pool)
-    .await?;
+    .fetch_one(pool)).await?;
     if !row.try_get::<bool, _>("live")? {
         return Err(StoreError::Revoked);
     }
@@ -67,7 +67,7 @@ pub async fn page(
     after: u64,
     limit: i64,
 ) -> Result<Seen<(u64, Vec<StoredEvent>)>, StoreError> {
-    let rows = sqlx::query(
+    let rows = in_time(sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 es.now_ms() as now_ms, s.version as stream_version,
                 e.seq, e.at, e.kind, e.ver, e.key_id, e.payload, e.meta, e.hash
@@ -85,8 +85,7 @@ pub async fn page(
     .bind(&reader.owner.as_bytes()[..])
     .bind(i64::try_from(after).unwrap_or(i64::MAX))
     .bind(limit)
-    .fetch_all(pool)
-    .await?;
+    .fetch_all(pool)).await?;
     let Some(first) = rows.first() else {
         return Err(StoreError::Revoked);
     };
@@ -130,7 +129,7 @@ pub async fn list(
     query: &ListQuery<'_>,
 ) -> Result<Vec<(Uuid, StreamHead)>, StoreError> {
     let (before_ms, before_id) = query.before.unzip();
-    let rows = sqlx::query(
+    let rows = in_time(sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 s.stream_id, s.kind, s.owner_key, s.version, s.head, s.created_at_ms, s.updated_at_ms,
                 s.status, s.key_id, s.body
@@ -150,8 +149,7 @@ pub async fn list(
     .bind(before_ms)
     .bind(before_id)
     .bind(query.limit)
-    .fetch_all(pool)
-    .await?;
+    .fetch_all(pool)).await?;
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {
         if !row.try_get::<bool, _>("live")? {
@@ -164,13 +162,24 @@ pub async fn list(
     Ok(found)
 }
 
-/// Whether a ledger row is live now, for work that outlives a request.
-pub async fn is_live(pool: &PgPool, row_id: Uuid) -> Result<bool, StoreError> {
-    sqlx::query_scalar(
-        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null)",
+/// Whether a credential that was live at `since_ms`, in database milliseconds, has been live ever
+/// since: a binding that was unlinked and linked again meanwhile has not. For work that outlives a
+/// request.
+pub async fn has_lived_since(
+    pool: &PgPool,
+    row_id: Uuid,
+    since_ms: i64,
+) -> Result<bool, StoreError> {
+    in_time(
+        sqlx::query_scalar(
+            "select exists (select 1 from access.ledger l
+                              left join access.agent_binding b on b.row_id = l.row_id
+                             where l.row_id = $1 and l.revoked_at_ms is null
+                               and (b.linked_at_ms is null or b.linked_at_ms <= $2))",
+        )
+        .bind(row_id)
+        .bind(since_ms)
+        .fetch_one(pool),
     )
-    .bind(row_id)
-    .fetch_one(pool)
     .await
-    .map_err(StoreError::from)
 }

@@ -97,7 +97,10 @@ impl KeyFile {
         let generation = self
             .current(bucket)
             .map_or(1, |(_, kek)| kek.generation + 1);
-        let id = format!("b{bucket}g{generation}");
+        // Drawn, so that two rotations can never give two keys one name.
+        let mut tail = [0; 4];
+        getrandom::fill(&mut tail)?;
+        let id = format!("b{bucket}g{generation}-{}", hex::encode(tail));
         self.keks.insert(
             id.clone(),
             Kek {
@@ -178,6 +181,21 @@ impl KeyFile {
         }
     }
 
+    /// Puts the file at `path` unless there is one already, and says which of the two is there.
+    pub fn store_new(self, path: &Path) -> Result<Self, KeyFileError> {
+        match write_private_new(path, self.to_text().as_bytes()) {
+            Ok(()) => Ok(self),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Self::load(path)?
+                .ok_or_else(|| KeyFileError::Missing {
+                    path: path.to_owned(),
+                }),
+            Err(error) => Err(KeyFileError::Unusable {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+
     /// Replaces the file at `path` atomically, readable by its owner alone.
     pub fn store(&self, path: &Path) -> Result<(), KeyFileError> {
         write_private(path, self.to_text().as_bytes()).map_err(|error| KeyFileError::Unusable {
@@ -194,25 +212,37 @@ fn secret(text: &str) -> Option<Secret> {
 
 /// Writes a file of mode 0600 beside `path`, makes it durable, and puts it in place.
 pub fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let (folder, draft) = draft(path, content)?;
+    draft.persist(path).map_err(|error| error.error)?;
+    std::fs::File::open(folder)?.sync_all()
+}
+
+/// As [`write_private`], but never in place of a file that is there.
+pub fn write_private_new(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    let (folder, draft) = draft(path, content)?;
+    draft.persist_noclobber(path).map_err(|error| error.error)?;
+    std::fs::File::open(folder)?.sync_all()
+}
+
+fn draft(path: &Path, content: &[u8]) -> std::io::Result<(PathBuf, tempfile::NamedTempFile)> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder.unwrap_or(Path::new(".")).to_owned();
     if !folder.exists() {
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(folder)?;
+            .create(&folder)?;
     }
-    let mut draft = tempfile::NamedTempFile::new_in(folder)?;
+    let mut draft = tempfile::NamedTempFile::new_in(&folder)?;
     draft
         .as_file()
         .set_permissions(std::fs::Permissions::from_mode(0o600))?;
     draft.write_all(content)?;
     draft.as_file().sync_all()?;
-    draft.persist(path).map_err(|error| error.error)?;
-    std::fs::File::open(folder)?.sync_all()
+    Ok((folder, draft))
 }
 
 #[cfg(test)]
@@ -224,17 +254,15 @@ mod tests {
         let mut file = KeyFile::fresh(Uuid::from_u128(1)).unwrap();
         file.add_generation(3).unwrap();
         assert_eq!(KeyFile::parse(&file.to_text()).unwrap(), file);
-        assert_eq!(file.current(3).unwrap().0, "b3g2");
+        assert!(file.current(3).unwrap().0.starts_with("b3g2-"));
         file.keep_newest(3);
         assert_eq!(file.keks.len(), usize::try_from(BUCKETS).unwrap());
     }
 
     #[test]
     fn a_damaged_key_file_is_refused_without_quoting_it() {
-        let text = KeyFile::fresh(Uuid::from_u128(1))
-            .unwrap()
-            .to_text()
-            .replace("kek b3g1 3 1 ", "kek b3g1 3 1 canary");
+        let text = KeyFile::fresh(Uuid::from_u128(1)).unwrap().to_text();
+        let text = text.replace("\nkek ", "\nkek canary ");
         let error = KeyFile::parse(&text).unwrap_err();
         assert!(
             error.contains("line") && !error.contains("canary"),

@@ -8,7 +8,7 @@ use chacha20poly1305::aead::KeyInit;
 use hmac::{Hmac, Mac};
 use quick_cache::sync::Cache;
 use sha2::Sha256;
-use sqlx::{PgPool, Row};
+use sqlx::{PgConnection, PgPool, Row};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
@@ -16,8 +16,11 @@ use super::StoreError;
 use super::keyfile::{BUCKETS, KeyFile, KeyFileError};
 use super::ledger::WrappedKey;
 use super::owner::OwnerKey;
+use super::patience::in_time;
 use super::sealing::{DataKey, open_with, seal_with};
 
+/// Names the lock of everybody who makes or changes the key file.
+const KEY_FILE_LOCK: i64 = 0x6865_6c69_7802;
 /// Unwrapped keys kept in memory.
 const CACHED: usize = 10_000;
 
@@ -45,8 +48,14 @@ impl From<sqlx::Error> for KeyringError {
 impl Keyring {
     /// Opens the key file of this database, or makes one for a database that has none yet.
     pub async fn open(path: &Path, pool: &PgPool, fresh_id: Uuid) -> Result<Self, KeyringError> {
+        let mut alone = pool.begin().await?;
+        // One process at a time: two that start together must not each make a file.
+        sqlx::query("select pg_advisory_xact_lock($1)")
+            .bind(KEY_FILE_LOCK)
+            .execute(&mut *alone)
+            .await?;
         let expected: Option<Uuid> = sqlx::query_scalar("select file_id from es.key_file")
-            .fetch_optional(pool)
+            .fetch_optional(&mut *alone)
             .await?;
         let file = match (KeyFile::load(path)?, expected) {
             (Some(file), Some(expected)) if file.file_id == expected => file,
@@ -62,47 +71,16 @@ impl Keyring {
                 }
                 .into());
             }
-            (found, None) => Self::adopt(path, pool, found, fresh_id).await?,
+            (found, None) => adopt(path, &mut alone, found, fresh_id).await?,
         };
+        // After a crash in the middle of a rotation the newest keys may not be named yet.
+        name_keks(&mut alone, &file).await?;
+        alone.commit().await?;
         Ok(Self {
             path: path.to_owned(),
             file: RwLock::new(file),
             cache: Cache::new(CACHED),
         })
-    }
-
-    /// The file is durable before the database names it, so a crash between the two is harmless.
-    async fn adopt(
-        path: &Path,
-        pool: &PgPool,
-        found: Option<KeyFile>,
-        fresh_id: Uuid,
-    ) -> Result<KeyFile, KeyringError> {
-        let file = match found {
-            Some(file) => file,
-            None => {
-                let file = KeyFile::fresh(fresh_id)
-                    .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
-                file.store(path)?;
-                file
-            }
-        };
-        name_keks(pool, &file).await?;
-        sqlx::query("insert into es.key_file (file_id) values ($1) on conflict do nothing")
-            .bind(file.file_id)
-            .execute(pool)
-            .await?;
-        let named: Uuid = sqlx::query_scalar("select file_id from es.key_file")
-            .fetch_one(pool)
-            .await?;
-        if named == file.file_id {
-            Ok(file)
-        } else {
-            Err(KeyFileError::Foreign {
-                path: path.to_owned(),
-            }
-            .into())
-        }
     }
 
     /// A MAC for look-ups: equal inputs of one domain meet, and nobody without the key file can
@@ -135,13 +113,13 @@ impl Keyring {
         getrandom::fill(&mut *plain)
             .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
         let bucket = i16::from(owner.as_bytes()[1]) % BUCKETS;
-        let (kek_id, wrapped) = self.wrap(key_id, bucket, &plain)?;
+        let (kek, wrapped) = self.wrap(key_id, bucket, &plain)?;
         let key = Arc::new(DataKey::new(key_id, &plain));
         let wrapped = WrappedKey {
             key_id,
             owner: *owner.as_bytes(),
             bucket,
-            kek_id,
+            kek_id: kek,
             wrapped,
             at_ms,
         };
@@ -155,29 +133,29 @@ impl Keyring {
         plain: &[u8; 32],
     ) -> Result<(String, Vec<u8>), StoreError> {
         let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
-        let (kek_id, kek) = file
+        let (name, kek) = file
             .current(bucket)
             .ok_or_else(|| StoreError::KeyMissing(format!("bucket {bucket}")))?;
         let cipher = XChaCha20Poly1305::new(kek.key.expose().into());
         Ok((
-            kek_id.to_owned(),
-            seal_with(&cipher, &wrap_aad(key_id, kek_id), plain)?,
+            name.to_owned(),
+            seal_with(&cipher, &wrap_aad(key_id, name), plain)?,
         ))
     }
 
     fn unwrap_key(
         &self,
         key_id: Uuid,
-        kek_id: &str,
+        name: &str,
         wrapped: &[u8],
     ) -> Result<Zeroizing<[u8; 32]>, StoreError> {
         let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
         let kek = file
             .keks
-            .get(kek_id)
-            .ok_or_else(|| StoreError::KeyMissing(kek_id.to_owned()))?;
+            .get(name)
+            .ok_or_else(|| StoreError::KeyMissing(name.to_owned()))?;
         let cipher = XChaCha20Poly1305::new(kek.key.expose().into());
-        let plain = Zeroizing::new(open_with(&cipher, &wrap_aad(key_id, kek_id), wrapped)?);
+        let plain = Zeroizing::new(open_with(&cipher, &wrap_aad(key_id, name), wrapped)?);
         let bytes: [u8; 32] = plain
             .as_slice()
             .try_into()
@@ -194,20 +172,19 @@ impl Keyring {
         if let Some(key) = self.cache.get(&key_id) {
             return Ok(Some(key));
         }
-        let row = sqlx::query(
+        let row = in_time(sqlx::query(
             "select kek_id, wrapped from es.data_key where key_id = $1 and dropped_at_ms is null",
         )
         .bind(key_id)
-        .fetch_optional(pool)
+        .fetch_optional(pool))
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let (kek_id, wrapped): (String, Vec<u8>) =
-            (row.try_get("kek_id")?, row.try_get("wrapped")?);
-        let plain = match self.unwrap_key(key_id, &kek_id, &wrapped) {
+        let (kek, wrapped): (String, Vec<u8>) = (row.try_get("kek_id")?, row.try_get("wrapped")?);
+        let plain = match self.unwrap_key(key_id, &kek, &wrapped) {
             // Another process may have rotated the file since it was read.
             Err(StoreError::KeyMissing(_)) => {
                 self.reload()?;
-                self.unwrap_key(key_id, &kek_id, &wrapped)?
+                self.unwrap_key(key_id, &kek, &wrapped)?
             }
             other => other?,
         };
@@ -216,7 +193,8 @@ impl Keyring {
         Ok(Some(key))
     }
 
-    fn reload(&self) -> Result<(), StoreError> {
+    /// Reads the file again: another process may have rotated it.
+    pub fn reload(&self) -> Result<(), StoreError> {
         let loaded = KeyFile::load(&self.path)
             .map_err(|error| StoreError::Damaged(error.to_string()))?
             .ok_or_else(|| StoreError::KeyMissing("file".to_owned()))?;
@@ -225,29 +203,36 @@ impl Keyring {
     }
 
     /// Gives every bucket a new wrapping key, rewraps all data keys and forgets the old wrapping
-    /// keys. Returns how many data keys were rewrapped. Safe to repeat after a crash: both keys are
-    /// in the file until the last row is rewrapped.
+    /// keys. Returns how many data keys were rewrapped. One rotation at a time, over all processes.
+    /// Safe to repeat after a crash: both keys are in the file until the last row is rewrapped.
     pub async fn rotate(&self, pool: &PgPool) -> Result<u64, KeyringError> {
-        {
+        let mut alone = pool.begin().await?;
+        sqlx::query("select pg_advisory_xact_lock($1)")
+            .bind(KEY_FILE_LOCK)
+            .execute(&mut *alone)
+            .await?;
+        self.reload()?;
+        let renewed = {
             let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
             for bucket in 0..BUCKETS {
                 file.add_generation(bucket)
                     .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
             }
             file.store(&self.path)?;
-        }
-        let renewed = self
-            .file
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        name_keks(pool, &renewed).await?;
+            file.clone()
+        };
+        let mut conn = pool.acquire().await?;
+        name_keks(&mut conn, &renewed).await?;
+        drop(conn);
         let rewrapped = self.rewrap(pool).await?;
-        let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
-        for bucket in 0..BUCKETS {
-            file.keep_newest(bucket);
+        {
+            let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
+            for bucket in 0..BUCKETS {
+                file.keep_newest(bucket);
+            }
+            file.store(&self.path)?;
         }
-        file.store(&self.path)?;
+        alone.commit().await?;
         Ok(rewrapped)
     }
 
@@ -272,12 +257,12 @@ impl Keyring {
     async fn rewrap_stale(&self, pool: &PgPool) -> Result<u64, StoreError> {
         let mut rewrapped = 0;
         while let Some(batch) = self.stale(pool).await? {
-            for (key_id, bucket, kek_id, wrapped) in batch {
-                let plain = self.unwrap_key(key_id, &kek_id, &wrapped)?;
+            for (key_id, bucket, kek, wrapped) in batch {
+                let plain = self.unwrap_key(key_id, &kek, &wrapped)?;
                 let (new_kek, new_wrapped) = self.wrap(key_id, bucket, &plain)?;
                 sqlx::query("update es.data_key set kek_id = $3, wrapped = $4 where key_id = $1 and kek_id = $2")
                     .bind(key_id)
-                    .bind(kek_id)
+                    .bind(kek)
                     .bind(new_kek)
                     .bind(new_wrapped)
                     .execute(pool)
@@ -322,21 +307,54 @@ impl Keyring {
     }
 }
 
-fn wrap_aad(key_id: Uuid, kek_id: &str) -> Vec<u8> {
-    [b"helix data key", &key_id.as_bytes()[..], kek_id.as_bytes()].concat()
+fn wrap_aad(key_id: Uuid, kek: &str) -> Vec<u8> {
+    [b"helix data key", &key_id.as_bytes()[..], kek.as_bytes()].concat()
 }
 
-async fn name_keks(pool: &PgPool, file: &KeyFile) -> Result<(), StoreError> {
-    let ids: Vec<String> = file.keks.keys().cloned().collect();
-    sqlx::query("insert into es.kek (kek_id) select unnest($1::text[]) on conflict do nothing")
-        .bind(ids)
-        .execute(pool)
+/// The file is durable before the database names it, so a crash between the two is harmless.
+async fn adopt(
+    path: &Path,
+    conn: &mut PgConnection,
+    found: Option<KeyFile>,
+    fresh_id: Uuid,
+) -> Result<KeyFile, KeyringError> {
+    let file = if let Some(file) = found {
+        file
+    } else {
+        KeyFile::fresh(fresh_id)
+            .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?
+            .store_new(path)?
+    };
+    sqlx::query("insert into es.key_file (file_id) values ($1)")
+        .bind(file.file_id)
+        .execute(conn)
         .await?;
+    Ok(file)
+}
+
+/// Names the newest wrapping key of each bucket, unless the database knows a newer one: then the
+/// file is an old copy, and its keys must not wrap again.
+async fn name_keks(conn: &mut PgConnection, file: &KeyFile) -> Result<(), StoreError> {
+    for bucket in 0..BUCKETS {
+        let Some((name, kek)) = file.current(bucket) else {
+            continue;
+        };
+        sqlx::query(
+            "insert into es.kek (kek_id, bucket, generation)
+             select $1, $2, $3
+              where not exists (select 1 from es.kek where bucket = $2 and generation > $3)
+             on conflict do nothing",
+        )
+        .bind(name)
+        .bind(bucket)
+        .bind(i32::try_from(kek.generation).unwrap_or(i32::MAX))
+        .execute(&mut *conn)
+        .await?;
+    }
     Ok(())
 }
 
-/// A data key that names a wrapping key which another process has retired.
-pub fn is_foreign_key_violation(error: &sqlx::Error) -> bool {
+fn is_foreign_key_violation(error: &sqlx::Error) -> bool {
     error
         .as_database_error()
         .is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation)

@@ -45,7 +45,7 @@ pub struct WrappedKey {
 #[derive(Debug, Clone)]
 pub struct BindingRow {
     pub tuple_mac: [u8; 32],
-    pub binding_ref: String,
+    pub ref_mac: [u8; 32],
     pub stream: Uuid,
     pub row_id: Uuid,
     pub account: Uuid,
@@ -130,14 +130,14 @@ async fn link_binding(conn: &mut PgConnection, binding: &BindingRow) -> Result<(
     .await?;
     sqlx::query(
         "insert into access.agent_binding
-            (tuple_mac, binding_ref, stream_id, row_id, account_id, provider, key_id, body, linked_at_ms)
+            (tuple_mac, ref_mac, stream_id, row_id, account_id, provider, key_id, body, linked_at_ms)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
          on conflict (tuple_mac) do update
             set account_id = excluded.account_id, key_id = excluded.key_id, body = excluded.body,
                 linked_at_ms = excluded.linked_at_ms",
     )
     .bind(&binding.tuple_mac[..])
-    .bind(&binding.binding_ref)
+    .bind(&binding.ref_mac[..])
     .bind(binding.stream)
     .bind(binding.row_id)
     .bind(binding.account)

@@ -20,7 +20,7 @@ use super::upcast::{UPCASTERS, upcast};
 use super::{Core, StoreError};
 
 /// Aggregates kept folded in memory. A stale one is harmless: the append compares heads.
-const CACHED: usize = 10_000;
+const CACHED: usize = 2_000;
 /// How often a command is judged again after another writer moved the stream.
 const ATTEMPTS: usize = 3;
 
@@ -105,8 +105,15 @@ impl<D: Inline> Log<D> {
         self.load(stream).await
     }
 
-    /// Folds the stream from its first event, checking every link.
+    /// Folds the stream and keeps it in memory.
     pub async fn load(&self, stream: &Stream) -> Result<Arc<Loaded<D>>, StoreError> {
+        let loaded = Arc::new(self.fold(stream).await?);
+        self.cache.insert(stream.id, Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// Folds the stream from its first event, checking every link.
+    pub async fn fold(&self, stream: &Stream) -> Result<Loaded<D>, StoreError> {
         let mut loaded = Loaded::default();
         loop {
             let page = read::events(
@@ -121,12 +128,9 @@ impl<D: Inline> Log<D> {
                 step(&mut loaded, stream.id, Some(&stream.key), stored)?;
             }
             if page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX) {
-                break;
+                return Ok(loaded);
             }
         }
-        let loaded = Arc::new(loaded);
-        self.cache.insert(stream.id, Arc::clone(&loaded));
-        Ok(loaded)
     }
 
     pub(super) async fn remembered(
@@ -232,7 +236,7 @@ pub fn record<D: Inline>(
     let meta = if meta.is_empty() {
         b"{}".to_vec()
     } else {
-        canonical::of(meta).map_err(damaged)?
+        canonical::of(meta).map_err(|error| damaged(&error))?
     };
     let at_text = at.to_string();
     let mut next = loaded.clone();
@@ -355,18 +359,19 @@ pub fn decode<E: WireEvent>(
     key: Option<&DataKey>,
     stored: &StoredEvent,
 ) -> Result<E, StoreError> {
-    let mut payload: Value = serde_json::from_slice(&stored.payload).map_err(damaged)?;
+    let mut payload: Value =
+        serde_json::from_slice(&stored.payload).map_err(|error| damaged(&error))?;
     // Texts under another key, as after a change of hands, stay closed.
     let key = key.filter(|key| stored.key_id == Some(key.id()));
     sealing::open_marks(&mut payload, key, stream, stored.seq)?;
     let (_, payload) = upcast(UPCASTERS, &stored.kind, stored.ver, payload);
     let tagged = Value::Object(std::iter::once((stored.kind.clone(), payload)).collect());
-    serde_json::from_value(tagged).map_err(damaged)
+    serde_json::from_value(tagged).map_err(|error| damaged(&error))
 }
 
 /// The payload without its wire name, which is stored beside it.
 fn untagged<E: WireEvent>(event: &E) -> Result<Value, StoreError> {
-    let value = serde_json::to_value(event).map_err(damaged)?;
+    let value = serde_json::to_value(event).map_err(|error| damaged(&error))?;
     let Value::Object(tagged) = value else {
         return Err(untagged_fault(event));
     };
@@ -383,7 +388,7 @@ fn untagged_fault<E: WireEvent>(event: &E) -> StoreError {
     ))
 }
 
-fn damaged(error: serde_json::Error) -> StoreError {
+fn damaged(error: &serde_json::Error) -> StoreError {
     // serde_json quotes the offending value in some messages; its category says enough.
     StoreError::Damaged(format!("stored JSON does not fit ({:?})", error.classify()))
 }

@@ -6,6 +6,7 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 use super::StoreError;
+use super::patience::in_time;
 
 /// The highest number of lanes a database can use.
 pub const MAX_LANES: u8 = 64;
@@ -64,15 +65,21 @@ impl fmt::Debug for OwnerKey {
 pub async fn lane_of(pool: &PgPool, owner: &OwnerKey, lanes: u8) -> Result<Lane, StoreError> {
     let wished = i16::from(owner.0[0] % lanes.max(1));
     let key = &owner.0[..];
-    sqlx::query("insert into es.owner (owner_key, lane) values ($1, $2) on conflict do nothing")
+    in_time(
+        sqlx::query(
+            "insert into es.owner (owner_key, lane) values ($1, $2) on conflict do nothing",
+        )
         .bind(key)
         .bind(wished)
-        .execute(pool)
-        .await?;
-    let lane: i16 = sqlx::query_scalar("select lane from es.owner where owner_key = $1")
-        .bind(key)
-        .fetch_one(pool)
-        .await?;
+        .execute(pool),
+    )
+    .await?;
+    let lane: i16 = in_time(
+        sqlx::query_scalar("select lane from es.owner where owner_key = $1")
+            .bind(key)
+            .fetch_one(pool),
+    )
+    .await?;
     u8::try_from(lane)
         .ok()
         .and_then(Lane::new)

@@ -2,11 +2,12 @@
 
 use helix_aggregates::chain::Hash;
 use sqlx::postgres::PgRow;
-use sqlx::{PgPool, Row};
+use sqlx::{PgExecutor, PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
 use super::owner::{Lane, OwnerKey};
+use super::patience::in_time;
 
 /// Events fetched by one query while a whole stream is read.
 pub const PAGE: i64 = 1_000;
@@ -43,14 +44,13 @@ pub async fn head(
     lane: Lane,
     stream: Uuid,
 ) -> Result<Option<StreamHead>, StoreError> {
-    let row = sqlx::query(
+    let row = in_time(sqlx::query(
         "select kind, owner_key, version, head, created_at_ms, updated_at_ms, status, key_id, body
            from es.stream where lane = $1 and stream_id = $2",
     )
     .bind(lane.number())
     .bind(stream)
-    .fetch_optional(pool)
-    .await?;
+    .fetch_optional(pool)).await?;
     row.map(|row| head_of(&row)).transpose()
 }
 
@@ -71,21 +71,23 @@ pub fn head_of(row: &PgRow) -> Result<StreamHead, StoreError> {
 
 /// At most `limit` events after `after`, in order.
 pub async fn events(
-    pool: &PgPool,
+    executor: impl PgExecutor<'_>,
     lane: Lane,
     stream: Uuid,
     after: u64,
     limit: i64,
 ) -> Result<Vec<StoredEvent>, StoreError> {
-    let rows = sqlx::query(
-        "select seq, at, kind, ver, key_id, payload, meta, hash from es.event
+    let rows = in_time(
+        sqlx::query(
+            "select seq, at, kind, ver, key_id, payload, meta, hash from es.event
           where lane = $1 and stream_id = $2 and seq > $3 order by seq limit $4",
+        )
+        .bind(lane.number())
+        .bind(stream)
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(limit)
+        .fetch_all(executor),
     )
-    .bind(lane.number())
-    .bind(stream)
-    .bind(i64::try_from(after).unwrap_or(i64::MAX))
-    .bind(limit)
-    .fetch_all(pool)
     .await?;
     rows.iter().map(event_of).collect()
 }
@@ -110,19 +112,34 @@ pub struct DueStream {
     pub id: Uuid,
     pub owner: OwnerKey,
     pub key_id: Option<Uuid>,
+    pub status: String,
+    pub due_ms: i64,
     /// Database milliseconds at the read.
     pub now_ms: i64,
 }
 
-/// Streams of a kind whose time has come, the longest waiting first.
-pub async fn due(pool: &PgPool, kind: &str, limit: i64) -> Result<Vec<DueStream>, StoreError> {
-    let rows = sqlx::query(
-        "select lane, stream_id, owner_key, key_id, es.now_ms() as now_ms from es.stream
-          where due_at_ms <= es.now_ms() and kind = $1 order by due_at_ms limit $2",
+/// The next streams of a kind whose time has come, after the place `after` in the order of their
+/// due times.
+pub async fn due(
+    pool: &PgPool,
+    kind: &str,
+    after: (i64, Uuid),
+    limit: i64,
+) -> Result<Vec<DueStream>, StoreError> {
+    let rows = in_time(
+        sqlx::query(
+            "select lane, stream_id, owner_key, key_id, status, due_at_ms, es.now_ms() as now_ms
+               from es.stream
+              where due_at_ms <= (select es.now_ms()) and due_at_ms >= $2
+                and (due_at_ms, stream_id) > ($2, $3) and kind = $1
+              order by due_at_ms, stream_id limit $4",
+        )
+        .bind(kind)
+        .bind(after.0)
+        .bind(after.1)
+        .bind(limit)
+        .fetch_all(pool),
     )
-    .bind(kind)
-    .bind(limit)
-    .fetch_all(pool)
     .await?;
     let due = |row: &PgRow| {
         let lane = u8::try_from(row.try_get::<i16, _>("lane")?)
@@ -133,10 +150,34 @@ pub async fn due(pool: &PgPool, kind: &str, limit: i64) -> Result<Vec<DueStream>
             id: row.try_get("stream_id")?,
             owner: OwnerKey::from_mac(bytes32(row.try_get("owner_key")?)?),
             key_id: row.try_get("key_id")?,
+            status: row.try_get("status")?,
+            due_ms: row.try_get("due_at_ms")?,
             now_ms: row.try_get("now_ms")?,
         })
     };
     rows.iter().map(due).collect()
+}
+
+/// Whether an append's last event is in the log: its hash names it and everything before it.
+pub async fn holds(
+    pool: &PgPool,
+    lane: Lane,
+    stream: Uuid,
+    version: u64,
+    head: &Hash,
+) -> Result<bool, StoreError> {
+    in_time(
+        sqlx::query_scalar(
+            "select exists (select 1 from es.event
+              where lane = $1 and stream_id = $2 and seq = $3 and hash = $4)",
+        )
+        .bind(lane.number())
+        .bind(stream)
+        .bind(i64::try_from(version).unwrap_or(i64::MAX))
+        .bind(&head.as_bytes()[..])
+        .fetch_one(pool),
+    )
+    .await
 }
 
 /// Versions, positions and sequences are never negative in the schema.

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::StoreError;
 use super::owner::{Lane, OwnerKey};
+use super::patience::in_time;
 
 /// How long a key is remembered from its reservation: 24 hours.
 pub const RETENTION_MS: i64 = 24 * 3_600_000;
@@ -65,7 +66,6 @@ impl ReceiptWrite {
 pub struct FoundReceipt {
     pub request_mac: Vec<u8>,
     pub subject: String,
-    pub claimed_version: Option<u64>,
     pub state: FoundState,
 }
 
@@ -89,18 +89,20 @@ pub async fn find(
     lane: Lane,
     key: &ReceiptKey,
 ) -> Result<Option<FoundReceipt>, StoreError> {
-    let row = sqlx::query(
-        "select request_mac, subject, claimed_version, state, status, key_id, body, lease_until_ms,
+    let row = in_time(
+        sqlx::query(
+            "select request_mac, subject, state, status, key_id, body, lease_until_ms,
                 lease_until_ms <= es.now_ms() as lapsed
            from es.receipt
           where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
             and expires_at_ms > es.now_ms()",
+        )
+        .bind(lane.number())
+        .bind(&key.owner.as_bytes()[..])
+        .bind(&key.operation)
+        .bind(&key.key_hash[..])
+        .fetch_optional(pool),
     )
-    .bind(lane.number())
-    .bind(&key.owner.as_bytes()[..])
-    .bind(&key.operation)
-    .bind(&key.key_hash[..])
-    .fetch_optional(pool)
     .await?;
     let Some(row) = row else { return Ok(None) };
     let stored: String = row.try_get("state")?;
@@ -111,7 +113,10 @@ pub async fn find(
             body: row.try_get("body")?,
         },
         "processing" if row.try_get::<bool, _>("lapsed")? => {
-            mark_unknown(pool, lane, key).await?;
+            if !lapse(pool, lane, key).await? {
+                // Completed in this very moment: it is no longer what was read.
+                return Box::pin(find(pool, lane, key)).await;
+            }
             FoundState::OutcomeUnknown
         }
         "processing" => FoundState::Processing {
@@ -122,36 +127,61 @@ pub async fn find(
     Ok(Some(FoundReceipt {
         request_mac: row.try_get("request_mac")?,
         subject: row.try_get("subject")?,
-        claimed_version: row
-            .try_get::<Option<i64>, _>("claimed_version")?
-            .and_then(|version| u64::try_from(version).ok()),
         state,
     }))
 }
 
-/// Records that the outcome of a reservation will never be known from the receipt alone.
-pub async fn mark_unknown(pool: &PgPool, lane: Lane, key: &ReceiptKey) -> Result<(), StoreError> {
-    sqlx::query(
-        "update es.receipt set state = 'outcome_unknown'
-          where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
-            and state = 'processing'",
+/// Turns a lapsed reservation into one of unknown outcome; `false` when it is none any more.
+async fn lapse(pool: &PgPool, lane: Lane, key: &ReceiptKey) -> Result<bool, StoreError> {
+    let done = in_time(
+        sqlx::query(
+            "update es.receipt set state = 'outcome_unknown'
+              where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
+                and state <> 'completed' and lease_until_ms <= es.now_ms()",
+        )
+        .bind(lane.number())
+        .bind(&key.owner.as_bytes()[..])
+        .bind(&key.operation)
+        .bind(&key.key_hash[..])
+        .execute(pool),
     )
-    .bind(lane.number())
-    .bind(&key.owner.as_bytes()[..])
-    .bind(&key.operation)
-    .bind(&key.key_hash[..])
-    .execute(pool)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Records that the outcome of `claim`'s reservation will never be known from the receipt alone.
+pub async fn mark_unknown(
+    pool: &PgPool,
+    lane: Lane,
+    key: &ReceiptKey,
+    claim: Uuid,
+) -> Result<(), StoreError> {
+    in_time(
+        sqlx::query(
+            "update es.receipt set state = 'outcome_unknown'
+              where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
+                and state = 'processing' and claim = $5",
+        )
+        .bind(lane.number())
+        .bind(&key.owner.as_bytes()[..])
+        .bind(&key.operation)
+        .bind(&key.key_hash[..])
+        .bind(claim)
+        .execute(pool),
+    )
     .await?;
     Ok(())
 }
 
 /// Deletes receipts that are forgotten anyway, at most 1,000 a call.
 pub async fn sweep(pool: &PgPool) -> Result<u64, StoreError> {
-    let done = sqlx::query(
-        "delete from es.receipt where ctid in
-            (select ctid from es.receipt where expires_at_ms <= es.now_ms() limit 1000)",
+    let done = in_time(
+        sqlx::query(
+            "delete from es.receipt where ctid in
+            (select ctid from es.receipt where expires_at_ms <= (select es.now_ms()) limit 1000)",
+        )
+        .execute(pool),
     )
-    .execute(pool)
     .await?;
     Ok(done.rows_affected())
 }

@@ -31,6 +31,11 @@ pub fn upcast(
     (ver, payload)
 }
 
+/// Old payloads as this binary's aggregates read them.
+pub fn present_shape(kind: &str, ver: u16, payload: Value) -> Value {
+    upcast(UPCASTERS, kind, ver, payload).1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

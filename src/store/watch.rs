@@ -3,6 +3,9 @@
 //! In this process a commit is published when it is acknowledged. Other processes hear one
 //! contentless `NOTIFY` at most every 10 ms, sent outside every append; a look at the heads once a
 //! second is the safety net. A lost notice delays a waiter, it never loses an event.
+//!
+//! The ledger row of a credential is watched the same way: its version is the moment of its
+//! revocation. Word of it only wakes; whether the row lives is read where it matters.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +30,8 @@ pub struct Hub {
 struct Shared {
     watched: DashMap<Uuid, watch::Sender<u64>>,
     committed: Notify,
+    /// Counts commits heard of, from whatever process.
+    commits: watch::Sender<u64>,
 }
 
 /// A waiter's place; dropping the last one of a stream forgets the stream.
@@ -38,6 +43,11 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// The latest version heard of; 0 before any word.
+    pub fn seen(&self) -> u64 {
+        *self.versions.borrow()
+    }
+
     /// Waits until the stream is known to be past `version`. Cancel-safe.
     pub async fn past(&mut self, version: u64) {
         // The sender lives in the map at least as long as this receiver.
@@ -54,10 +64,12 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // This receiver still counts while the closure runs.
-        self.shared
-            .watched
-            .remove_if(&self.stream, |_, sender| sender.receiver_count() <= 1);
+        // Swapped for a receiver of nothing inside the entry's lock, so that of two watches that
+        // end at once the second sees that it is the last.
+        self.shared.watched.remove_if(&self.stream, |_, sender| {
+            self.versions = watch::channel(0).1;
+            sender.receiver_count() == 0
+        });
     }
 }
 
@@ -81,6 +93,16 @@ impl Hub {
     pub fn publish(&self, stream: Uuid, version: u64) {
         self.raise(stream, version);
         self.shared.committed.notify_one();
+        self.heard();
+    }
+
+    /// Changes whenever something was committed, here or in a process that was heard.
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.shared.commits.subscribe()
+    }
+
+    fn heard(&self) {
+        self.shared.commits.send_modify(|count| *count += 1);
     }
 
     fn raise(&self, stream: Uuid, version: u64) {
@@ -117,11 +139,11 @@ impl Hub {
                 listener = listen(&pool).await;
             }
             match &mut listener {
-                Some(open) => {
-                    if let Ok(Err(_)) = tokio::time::timeout(LOOK_EVERY, open.try_recv()).await {
-                        listener = None;
-                    }
-                }
+                Some(open) => match tokio::time::timeout(LOOK_EVERY, open.try_recv()).await {
+                    Ok(Ok(_)) => self.heard(),
+                    Ok(Err(_)) => listener = None,
+                    Err(_) => {}
+                },
                 None => tokio::time::sleep(LOOK_EVERY).await,
             }
             self.look(&pool).await;
@@ -141,7 +163,10 @@ impl Hub {
         let lanes: Vec<i16> = ids.iter().map(|id| i16::from(id.as_bytes()[15])).collect();
         let heads = sqlx::query(
             "select s.stream_id, s.version from unnest($1::smallint[], $2::uuid[]) as u(lane, id)
-               join es.stream s on s.lane = u.lane and s.stream_id = u.id",
+               join es.stream s on s.lane = u.lane and s.stream_id = u.id
+             union all
+             select l.row_id, l.revoked_at_ms from access.ledger l
+              where l.row_id = any ($2) and l.revoked_at_ms is not null",
         )
         .bind(lanes)
         .bind(ids)

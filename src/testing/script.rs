@@ -9,9 +9,9 @@ use helix_aggregates::agent::run::turn::{TurnFailure, TurnResult};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::app::agent::executor::{Executing, TurnExecutor};
 use crate::solver::finaliser::TurnOutcome;
 use crate::solver::seam::TurnInput;
-use crate::worker::executor::{Executing, TurnExecutor};
 
 /// What the next turns answer. An empty script answers with [`Script::nothing`].
 #[derive(Debug, Clone, Default)]

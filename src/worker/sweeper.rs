@@ -6,21 +6,23 @@ use std::time::Duration;
 
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::command::RunCommand;
-use helix_aggregates::agent::run::error::RunError;
 use helix_aggregates::decider::Decider;
 use helix_aggregates::time::{Stamp, Timestamp};
+use helix_projections::agent::run::fold::EARLIEST_RECOVERY;
 use uuid::Uuid;
 
 use crate::app::agent::runs::Runs;
 use crate::store::log::{ExecuteError, Meta, Stream};
+use crate::store::read::DueStream;
 use crate::store::{Core, StoreError, lease, read, receipt};
 
 /// How long after a take-over became possible the sweeper acts by itself.
 const AFTER_TAKE_OVER: Duration = Duration::from_secs(30);
 const EVERY: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(10);
-/// Runs looked at in one sweep.
-const BATCH: i64 = 200;
+/// Runs read at once, and pages of them looked at in one sweep.
+const PAGE: i64 = 200;
+const PAGES: usize = 50;
 
 #[derive(Debug, Clone)]
 pub struct Sweeper {
@@ -54,33 +56,40 @@ impl Sweeper {
         Ok(())
     }
 
-    /// One look at everything that is due. Returns how many runs changed.
+    /// One look at everything that is due. Returns how many runs changed. A run that cannot be
+    /// judged is reported and passed by: it must not keep the others from their recovery.
     pub async fn sweep(&self) -> Result<usize, StoreError> {
         let mut changed = 0;
-        for due in read::due(&self.core().pool, Run::KIND, BATCH).await? {
-            // Without its key a run is erased; nobody can continue it either.
-            let Some(key) = self.core().key(due.key_id).await? else {
-                continue;
-            };
-            let stream = Stream {
-                id: due.id,
-                lane: due.lane,
-                owner: due.owner,
-                key,
-            };
-            let stamp = Stamp {
-                at: Timestamp::from_millis(due.now_ms),
-            };
-            changed += usize::from(self.sweep_run(&stream, stamp).await?);
+        let mut after = (0, Uuid::nil());
+        for _ in 0..PAGES {
+            let page = read::due(&self.core().pool, Run::KIND, after, PAGE).await?;
+            for due in &page {
+                after = (due.due_ms, due.id);
+                match self.sweep_run(due).await {
+                    Ok(done) => changed += usize::from(done),
+                    Err(error) => {
+                        tracing::error!(stream.id = %due.id, %error, "a due run could not be swept");
+                    }
+                }
+            }
+            if page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX) {
+                break;
+            }
         }
         Ok(changed)
     }
 
-    async fn sweep_run(&self, stream: &Stream, stamp: Stamp) -> Result<bool, StoreError> {
-        let loaded = self.runs.log().load(stream).await?;
-        let (command, transition) = match loaded.state {
-            Run::Running { .. } => {
-                let limit = self.runs.settings().abandon_after() + AFTER_TAKE_OVER;
+    async fn sweep_run(&self, due: &DueStream) -> Result<bool, StoreError> {
+        let stamp = Stamp {
+            at: Timestamp::from_millis(due.now_ms),
+        };
+        let limit = self.runs.settings().abandon_after() + AFTER_TAKE_OVER;
+        let (command, transition) = match due.status.as_str() {
+            "running" => {
+                let earliest = Timestamp::from_millis(due.due_ms).plus(limit - EARLIEST_RECOVERY);
+                if stamp.at <= earliest {
+                    return Ok(false);
+                }
                 (
                     RunCommand::Recover {
                         abandon_after_sweep: limit,
@@ -88,13 +97,22 @@ impl Sweeper {
                     "recovered",
                 )
             }
-            Run::Waiting { .. } => (RunCommand::Lapse, "lapsed"),
-            Run::Absent | Run::Ended { .. } => return Ok(false),
+            _ => (RunCommand::Lapse, "lapsed"),
+        };
+        // Without its key a run is erased; nobody can continue it either.
+        let Some(key) = self.core().key(due.key_id).await? else {
+            return Ok(false);
+        };
+        let stream = Stream {
+            id: due.id,
+            lane: due.lane,
+            owner: due.owner,
+            key,
         };
         match self
             .runs
             .log()
-            .execute(stream, &command, stamp, &by_sweeper())
+            .execute(&stream, &command, stamp, &by_sweeper())
             .await
         {
             Ok(prepared) if prepared.events.is_empty() => Ok(false),
@@ -108,9 +126,7 @@ impl Sweeper {
                 Ok(true)
             }
             // Not yet, or somebody else was faster: both are fine.
-            Err(ExecuteError::Refused(RunError::NothingToRecover | RunError::NotResumable))
-            | Err(ExecuteError::Store(StoreError::HeadMoved)) => Ok(false),
-            Err(ExecuteError::Refused(refusal)) => Err(StoreError::Damaged(refusal.to_string())),
+            Err(ExecuteError::Refused(_) | ExecuteError::Store(StoreError::HeadMoved)) => Ok(false),
             Err(ExecuteError::Store(error)) => Err(error),
         }
     }

@@ -1,4 +1,17 @@
 //! Black-box tests: everything goes through the doors of real servers on a real database.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a failed step has failed the test"
+)]
+
 mod agent;
+mod fixtures;
 mod harness;
+mod issuer;
+mod process;
+mod raw;
+mod routes;
+mod rows;

@@ -3,8 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test's own tools fail the test")]
 
 mod config;
+mod demo;
+mod doctor;
 mod fake;
 mod health;
+mod key;
 mod manual;
 mod run;
 mod verify;
@@ -39,6 +42,12 @@ impl Shell {
     fn variable(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.variables.push((name, value.into()));
         self
+    }
+
+    /// Where Postgres may be found, for commands that start one.
+    fn with_path(self) -> Self {
+        let path = std::env::var("PATH").unwrap_or_default();
+        self.variable("PATH", path)
     }
 
     fn path(&self) -> &Path {

@@ -13,6 +13,7 @@ use helix_aggregates::access::agent_account::error::AgentAccountError;
 use helix_aggregates::ids::{AccountId, binding_ref};
 use helix_aggregates::text::Text;
 use helix_aggregates::time::Timestamp;
+use helix_projections::access::account_activity::view::{self as account_activity, ActivityView};
 use helix_projections::agent::ERASED;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -80,6 +81,8 @@ pub struct AccountLine {
     pub name: String,
     pub created_at: Timestamp,
     pub bindings: Vec<BindingLine>,
+    /// May lag behind the log by a moment.
+    pub activity: ActivityView,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -107,14 +110,14 @@ struct AccountBody {
 #[derive(Debug)]
 pub struct Accounts {
     core: Arc<Core>,
-    accounts: Log<Account>,
+    log: Log<Account>,
     bindings: Log<AgentAccount>,
 }
 
 impl Accounts {
     pub fn new(core: Arc<Core>) -> Self {
         Self {
-            accounts: Log::new(Arc::clone(&core)),
+            log: Log::new(Arc::clone(&core)),
             bindings: Log::new(Arc::clone(&core)),
             core,
         }
@@ -129,16 +132,28 @@ impl Accounts {
     ) -> Result<AccountView, AccountsError> {
         let email = field::<320>("email", email)?;
         if !email.as_str().contains('@') {
+            let reason = "is not an address".to_owned();
             return Err(AccountsError::Invalid {
                 field: "email",
-                reason: "is not an address".to_owned(),
+                reason,
             });
         }
         let new = NewAccount {
-            email: email.clone(),
+            email,
             name: field("name", name)?,
             account_type,
         };
+        match self.create_once(&new).await {
+            // Another process has rotated the key file since it was read.
+            Err(AccountsError::Store(StoreError::KeyRetired)) => {
+                self.core.keyring.reload()?;
+                self.create_once(&new).await
+            }
+            other => other,
+        }
+    }
+
+    async fn create_once(&self, new: &NewAccount) -> Result<AccountView, AccountsError> {
         let account = self.core.ids.account();
         let owner = self
             .core
@@ -152,21 +167,18 @@ impl Accounts {
             .keyring
             .make(self.core.ids.uuid(), &owner, at_ms)?;
         let body = AccountBody {
-            email: email.as_str().to_owned(),
+            email: new.email.as_str().to_owned(),
             name: new.name.as_str().to_owned(),
         };
-        let sealed = key.seal(&body_place(account.uuid()), &spelled(&body)?)?;
+        let address = body.email.to_lowercase();
         let ledger = vec![
             LedgerChange::AddDataKey(wrapped),
             LedgerChange::AddAccount {
                 account: account.uuid(),
-                email_mac: self
-                    .core
-                    .keyring
-                    .mac("email", &[email.as_str().to_lowercase().as_bytes()]),
-                account_type: account_type.as_str(),
+                email_mac: self.core.keyring.mac("email", &[address.as_bytes()]),
+                account_type: new.account_type.as_str(),
                 key_id: key.id(),
-                body: sealed,
+                body: key.seal(&body_place(account.uuid()), &spelled(&body)?)?,
                 at_ms,
             },
         ];
@@ -176,24 +188,19 @@ impl Accounts {
             owner,
             key,
         };
-        self.accounts
-            .execute_with(
-                &stream,
-                &AccountCommand::Create(new),
-                stamp,
-                &Meta::new(),
-                |append| Append {
-                    ledger: ledger.clone(),
-                    ..append
-                },
-            )
+        let command = AccountCommand::Create(new.clone());
+        self.log
+            .execute_with(&stream, &command, stamp, &Meta::new(), |append| Append {
+                ledger: ledger.clone(),
+                ..append
+            })
             .await
             .map_err(email_taken)?;
         Ok(AccountView {
             account_id: account,
             profile_id: account.to_string(),
             email: body.email,
-            account_type,
+            account_type: new.account_type,
         })
     }
 
@@ -237,10 +244,10 @@ impl Accounts {
             &tuple.provider,
             &tuple.subject,
         );
-        let sealed = key.seal(&reference, &spelled(&(&tuple.tenant, &tuple.subject))?)?;
+        let sealed = key.seal(&binding_place(stream.id), &spelled(&reference)?)?;
         let change = LedgerChange::LinkBinding(BindingRow {
             tuple_mac: mac,
-            binding_ref: reference.clone(),
+            ref_mac: ref_mac(keyring, &reference),
             stream: stream.id,
             row_id: stream.id,
             account: account.uuid(),
@@ -287,7 +294,7 @@ impl Accounts {
             at_ms: stamp.at.millis(),
         };
         let linked = self
-            .accounts
+            .log
             .execute_with(
                 &stream,
                 &AccountCommand::LinkProvider(subject),
@@ -308,7 +315,8 @@ impl Accounts {
 
     /// Revokes a binding. Every credential of its tuple is refused from the commit on.
     pub async fn unlink(&self, reference: &str) -> Result<(), AccountsError> {
-        let found = accounts::binding(&self.core.pool, reference).await?;
+        let found =
+            accounts::binding(&self.core.pool, &ref_mac(&self.core.keyring, reference)).await?;
         let found = found.ok_or(AccountsError::NoBinding)?;
         let owner = self
             .core
@@ -357,14 +365,30 @@ impl Accounts {
 
     /// The accounts of this server, oldest first, at most 1,000.
     pub async fn list(&self) -> Result<Vec<AccountLine>, AccountsError> {
-        let mut lines = Vec::new();
-        for listed in accounts::list(&self.core.pool, 1_000).await? {
-            lines.push(self.line(listed).await?);
+        let listed = accounts::list(&self.core.pool, 1_000).await?;
+        let ids: Vec<AccountId> = listed
+            .iter()
+            .map(|one| AccountId::new(one.account))
+            .collect();
+        let totals = account_activity::totals(&self.core.pool, &ids)
+            .await
+            .map_err(StoreError::from)?;
+        let mut lines = Vec::with_capacity(listed.len());
+        for one in listed {
+            let activity = totals
+                .get(&AccountId::new(one.account))
+                .copied()
+                .unwrap_or_default();
+            lines.push(self.line(one, activity).await?);
         }
         Ok(lines)
     }
 
-    async fn line(&self, listed: ListedAccount) -> Result<AccountLine, AccountsError> {
+    async fn line(
+        &self,
+        listed: ListedAccount,
+        activity: ActivityView,
+    ) -> Result<AccountLine, AccountsError> {
         let key = self.core.key(Some(listed.key_id)).await?;
         let body = key.and_then(|key| open_body(&key, listed.account, &listed.body));
         let (email, name) = body.map_or_else(
@@ -372,15 +396,22 @@ impl Accounts {
             |body| (body.email, body.name),
         );
         let account_id = AccountId::new(listed.account);
-        let bindings = listed.bindings.into_iter().map(|binding| BindingLine {
-            binding_ref: binding.binding_ref,
-            provider: binding.provider,
-            status: if binding.revoked_at_ms.is_none() {
-                "active"
-            } else {
-                "revoked"
-            },
-        });
+        let mut bindings = Vec::with_capacity(listed.bindings.len());
+        for binding in listed.bindings {
+            let key = self.core.key(Some(binding.key_id)).await?;
+            let opened =
+                key.and_then(|key| key.open(&binding_place(binding.stream), &binding.body).ok());
+            let reference = opened.and_then(|plain| serde_json::from_slice::<String>(&plain).ok());
+            bindings.push(BindingLine {
+                binding_ref: reference.unwrap_or_else(|| ERASED.to_owned()),
+                provider: binding.provider,
+                status: if binding.revoked_at_ms.is_none() {
+                    "active"
+                } else {
+                    "revoked"
+                },
+            });
+        }
         Ok(AccountLine {
             account: AccountView {
                 account_id,
@@ -390,7 +421,8 @@ impl Accounts {
             },
             name,
             created_at: Timestamp::from_millis(listed.created_at_ms),
-            bindings: bindings.collect(),
+            bindings,
+            activity,
         })
     }
 }
@@ -404,14 +436,10 @@ fn account_type(stored: &str) -> AccountType {
 }
 
 fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
-    match error {
-        ExecuteError::Store(StoreError::Unavailable(sqlx::Error::Database(database)))
-            if database.constraint() == Some("account_email") =>
-        {
-            AccountsError::EmailTaken
-        }
-        other => other.into(),
+    if let ExecuteError::Store(StoreError::Duplicate("account_email")) = &error {
+        return AccountsError::EmailTaken;
     }
+    error.into()
 }
 
 fn field<const MAX: usize>(field: &'static str, raw: &str) -> Result<Text<MAX>, AccountsError> {
@@ -439,6 +467,14 @@ fn open_body(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<AccountBody>
 /// The address of an account, for the developer list.
 pub(super) fn email_of(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<String> {
     open_body(key, account, sealed).map(|body| body.email)
+}
+
+fn binding_place(stream: Uuid) -> String {
+    format!("{stream}/binding")
+}
+
+fn ref_mac(keyring: &Keyring, reference: &str) -> [u8; 32] {
+    keyring.mac("binding-ref", &[reference.as_bytes()])
 }
 
 /// The look-up of an exact (issuer, tenant, provider, subject).

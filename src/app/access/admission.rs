@@ -70,7 +70,7 @@ impl Admission {
         let owner_key = self
             .core
             .keyring
-            .owner("run-owner", &parts.map(|part| part.as_bytes()));
+            .owner("run-owner", &parts.map(String::as_bytes));
         Ok(Caller {
             row_id: bound.row_id,
             account,

@@ -5,7 +5,7 @@ use helix_projections::agent::evidence::view::EvidenceItemView;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::runs::Runs;
+use super::runs::{Runs, named};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::{Code, Problem};
 use crate::store::log::Stream;
@@ -32,21 +32,19 @@ impl Runs {
         item_ref: &str,
     ) -> Result<EvidenceItemView, Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let found = self.find(caller, run).await?;
         let stream = Stream {
             id: evidence_stream(run, found.stream.lane),
             ..found.stream
         };
-        let loaded = self.evidence.load(&stream).await?;
+        let loaded = self.evidence.fold(&stream).await?;
         let item = loaded
             .state
             .item(item_ref)
             .ok_or_else(|| Problem::new(Code::NotFound))?;
         let scope = std::slice::from_ref(&item.item.scope);
-        self.settings
-            .policy
-            .admit(scope, &caller.scopes, caller.account_type)?;
+        caller.admit(&self.settings.policy, scope, SCOPE_READ)?;
         // The texts were read after the first look: a revocation in between still counts.
         self.find(caller, run).await?;
         Ok(EvidenceItemView::of(run, item))

@@ -126,9 +126,14 @@ impl Keyed {
         )
     }
 
-    /// Records that the reservation's outcome will never be known.
-    pub async fn give_up(&self, core: &Core, caller: &Caller) -> Result<(), StoreError> {
-        receipt::mark_unknown(&core.pool, caller.lane, &self.key).await
+    /// Records that the outcome of `claim`'s reservation will never be known.
+    pub async fn give_up(
+        &self,
+        core: &Core,
+        caller: &Caller,
+        claim: Uuid,
+    ) -> Result<(), StoreError> {
+        receipt::mark_unknown(&core.pool, caller.lane, &self.key, claim).await
     }
 
     fn write(&self, run: RunId, outcome: ReceiptOutcome) -> ReceiptWrite {

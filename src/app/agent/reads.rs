@@ -10,11 +10,12 @@ use helix_aggregates::chain::Hash;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::time::Timestamp;
 use helix_projections::agent::run::event::{EventView, EventsPage};
-use serde_json::{Value, json};
+use helix_projections::agent::run::list::{RunList, RunListEntry};
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::keyed::Reply;
-use super::runs::Runs;
+use super::runs::{Runs, named, reader};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::{Code, Problem};
 use crate::store::StoreError;
@@ -60,7 +61,7 @@ impl Runs {
     /// The run as it is now.
     pub async fn inspect(&self, caller: &Caller, run_id: &str) -> Result<Reply, Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let found = self.find(caller, run).await?;
         let body = open_row(Some(&found.stream.key), found.stream.id, &found.head)?;
         let body = body.ok_or_else(|| Problem::new(Code::Internal).because("a run has no view"))?;
@@ -83,21 +84,24 @@ impl Runs {
         query: EventsQuery,
     ) -> Result<EventsPage, Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let mut watch = self.core.hub.watch(run.uuid());
+        let mut revoked = self.core.hub.watch(caller.row_id);
         let deadline =
             tokio::time::Instant::now() + Duration::from_millis(query.wait_ms.min(MAX_WAIT_MS));
         loop {
+            let heard = revoked.seen();
             let page = self.page(caller, run, query.after_seq, query.limit).await?;
             if !page.events.is_empty() || query.wait_ms == 0 {
                 return Ok(page);
             }
-            if tokio::time::timeout_at(deadline, watch.past(query.after_seq))
-                .await
-                .is_err()
-            {
-                // The credential may have died during the wait.
-                return self.page(caller, run, query.after_seq, query.limit).await;
+            tokio::select! {
+                () = watch.past(query.after_seq) => {}
+                () = revoked.past(heard) => {}
+                // The credential may have died unheard during the wait.
+                () = tokio::time::sleep_until(deadline) => {
+                    return self.page(caller, run, query.after_seq, query.limit).await;
+                }
             }
         }
     }
@@ -129,7 +133,7 @@ impl Runs {
         after: u64,
         limit: i64,
     ) -> Result<Vec<StoredEvent>, Problem> {
-        let reader = self.reader(caller);
+        let reader = reader(caller);
         let seen = guarded::page(
             &self.core.pool,
             &reader,
@@ -146,7 +150,7 @@ impl Runs {
     /// The id in a path, for doors that follow a run.
     pub fn named(&self, caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
         caller.require(SCOPE_READ)?;
-        self.name(caller, run_id)
+        named(caller, run_id)
     }
 
     /// Whether nothing more can happen to a run.
@@ -159,7 +163,7 @@ impl Runs {
     }
 
     /// The caller's runs, newest first.
-    pub async fn list(&self, caller: &Caller, query: &RunsQuery) -> Result<Value, Problem> {
+    pub async fn list(&self, caller: &Caller, query: &RunsQuery) -> Result<RunList, Problem> {
         caller.require(SCOPE_READ)?;
         let before = query
             .cursor
@@ -172,8 +176,7 @@ impl Runs {
             before,
             limit: i64::try_from(query.limit + 1).unwrap_or(101),
         };
-        let mut rows =
-            guarded::list(&self.core.pool, &self.reader(caller), caller.lane, &asked).await?;
+        let mut rows = guarded::list(&self.core.pool, &reader(caller), caller.lane, &asked).await?;
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         let next_cursor = rows
@@ -183,10 +186,14 @@ impl Runs {
         let mut runs = Vec::with_capacity(rows.len());
         for (stream, head) in &rows {
             if let Some(body) = open_row(Some(&caller.key), *stream, head)? {
-                runs.push(list_entry(&body)?);
+                runs.push(
+                    RunListEntry::of_view(&body).map_err(|_| {
+                        StoreError::Damaged("a stored view is not a run".to_owned())
+                    })?,
+                );
             }
         }
-        Ok(json!({"schema": "helix.agent_run.list.v1", "runs": runs, "next_cursor": next_cursor}))
+        Ok(RunList::of(runs, next_cursor))
     }
 
     /// A cursor belongs to its owner and filter: a MAC over all of it says so.
@@ -234,7 +241,7 @@ impl Runs {
         run_id: &str,
     ) -> Result<(Vec<u8>, RunLog), Problem> {
         caller.require(SCOPE_READ)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let found = self.find(caller, run).await?;
         let (until, head) = (found.head.version, found.head.head);
         // A clock that was set back must not make a log look older than its last event.
@@ -257,7 +264,7 @@ impl Runs {
             after: 0,
             prev: Hash::ZERO,
         };
-        Ok((first.to_line().map_err(unwritable)?, log))
+        Ok((first.to_line().map_err(|error| unwritable(&error))?, log))
     }
 
     /// The next lines of a log, `None` at its end.
@@ -282,38 +289,17 @@ impl Runs {
                 prev: log.prev,
                 hash: event.hash,
             };
-            lines.extend(entry.to_line().map_err(unwritable)?);
+            lines.extend(entry.to_line().map_err(|error| unwritable(&error))?);
             (log.after, log.prev) = (event.seq, event.hash);
         }
         Ok((!events.is_empty()).then_some(lines))
     }
 }
 
-fn unwritable(error: serde_json::Error) -> Problem {
+fn unwritable(error: &serde_json::Error) -> Problem {
     StoreError::Damaged(format!(
         "a log line cannot be written ({:?})",
         error.classify()
     ))
     .into()
-}
-
-/// The line of a list, taken from the run's own view so that both always agree.
-fn list_entry(body: &[u8]) -> Result<Value, StoreError> {
-    const SHOWN: usize = 200;
-    let run: Value = serde_json::from_slice(body)
-        .map_err(|_| StoreError::Damaged("a stored view is not JSON".to_owned()))?;
-    let objective = run["objective"].as_str().unwrap_or_default();
-    let mut entry = json!({"objective": helix_aggregates::text::prefix(objective, SHOWN)});
-    for key in [
-        "run_id",
-        "lifecycle_status",
-        "completion_status",
-        "terminal_authority_status",
-        "version",
-        "created_at",
-        "updated_at",
-    ] {
-        entry[key] = run[key].clone();
-    }
-    Ok(entry)
 }

@@ -2,7 +2,9 @@
 //!
 //! Their serialised form is what an idempotency key is bound to: meaning, not bytes.
 
-use helix_aggregates::agent::run::command::{Answer, Budget, CompletionContract};
+use helix_aggregates::agent::run::command::{
+    Answer, Budget, CompletionContract, DEFAULT_CANCEL_REASON,
+};
 use helix_aggregates::canonical;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::text::Text;
@@ -135,17 +137,27 @@ fn answers(root: &mut Object<'_>, issues: &mut Issues) -> Vec<Answer> {
         let question_id = answer.text("question_id", 240, issues);
         // A missing value counts as null (`agent-api` 2.2).
         let value = answer.get("value").cloned().unwrap_or(Value::Null);
+        if !is_kept(&value) {
+            let message = "holds a number that cannot be kept as it is written";
+            issues.add("custom", &answer.path_of("value"), message);
+        }
         answer.finish(issues);
         answers.extend(question_id.map(|question_id| Answer { question_id, value }));
     }
     answers
 }
 
+/// Whether the log gives the value back unchanged; a negative zero comes back without its sign.
+fn is_kept(value: &Value) -> bool {
+    serde_json::from_slice::<Value>(&canonical::to_vec(value)).is_ok_and(|kept| kept == *value)
+}
+
 /// The body of a cancel.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct CancelRequest {
     pub expected_version: u64,
-    pub reason: String,
+    /// Absent means [`DEFAULT_CANCEL_REASON`], which is what the key is bound to.
+    pub reason: Option<Text<1_000>>,
 }
 
 impl CancelRequest {
@@ -157,7 +169,7 @@ impl CancelRequest {
         root.finish(&mut issues);
         match expected_version {
             Some(expected_version) if issues.is_empty() => {
-                let reason = reason.unwrap_or_else(|| "cancelled_by_client".to_owned());
+                let reason = reason.and_then(|reason| Text::parse(&reason).ok());
                 Ok(Self {
                     expected_version,
                     reason,
@@ -168,7 +180,14 @@ impl CancelRequest {
     }
 
     pub fn spelled(&self, run: RunId) -> Vec<u8> {
-        with_run(json!(self), run)
+        let reason = self
+            .reason
+            .as_ref()
+            .map_or(DEFAULT_CANCEL_REASON, Text::as_str);
+        with_run(
+            json!({"expected_version": self.expected_version, "reason": reason}),
+            run,
+        )
     }
 }
 

@@ -8,13 +8,13 @@ use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::command::{RunBrief, RunCommand};
 use helix_aggregates::agent::run::error::RunError;
 use helix_aggregates::ids::{RunId, has_run_id_shape};
-use helix_aggregates::text::Text;
 use helix_aggregates::time::{Stamp, Timestamp};
 use helix_projections::agent::run::view::RunView;
 use serde_json::json;
 
 use super::keyed::{Keyed, Reply};
 use super::request::{CancelRequest, StartRequest};
+use crate::app::agent::executor::TurnExecutor;
 use crate::app::caller::{Caller, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::policy::DataPolicy;
@@ -25,7 +25,6 @@ use crate::store::log::{ExecuteError, Loaded, Log, Prepared, Stream};
 use crate::store::owner::Lane;
 use crate::store::read::StreamHead;
 use crate::store::{Core, StoreError};
-use crate::worker::executor::TurnExecutor;
 
 /// How often a command is judged again when another writer was faster.
 pub(super) const ATTEMPTS: usize = 4;
@@ -101,11 +100,6 @@ impl Runs {
         request: StartRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let policy = self.settings.policy.admit(
-            &request.database_scope,
-            &caller.scopes,
-            caller.account_type,
-        )?;
         let keyed = Keyed::new(
             &self.core,
             caller,
@@ -116,6 +110,8 @@ impl Runs {
         if let Some(reply) = keyed.replay(&self.core, caller).await? {
             return Ok(reply);
         }
+        let policy = &self.settings.policy;
+        let policy = caller.admit(policy, &request.database_scope, SCOPE_WRITE)?;
         let run = self.core.ids.run(caller.lane);
         let stream = caller.stream(run.uuid());
         let brief = RunBrief {
@@ -156,13 +152,12 @@ impl Runs {
         request: &CancelRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let operation = format!("cancel:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
-        let reason = Text::parse(&request.reason).ok();
         let command = RunCommand::Cancel {
             expected: request.expected_version,
-            reason,
+            reason: request.reason.clone(),
         };
         for _ in 0..ATTEMPTS {
             let found = self.find(caller, run).await?;
@@ -190,28 +185,10 @@ impl Runs {
         Err(StoreError::HeadMoved.into())
     }
 
-    /// The id in a path: a wrong shape is a bad request, a well-formed unknown id is not found.
-    pub(super) fn name(&self, caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
-        if !has_run_id_shape(run_id) {
-            return Err(Problem::invalid("The run_id is not valid."));
-        }
-        RunId::parse(run_id)
-            .ok()
-            .filter(|run| Lane::of_stream(run.uuid()) == Some(caller.lane))
-            .ok_or_else(|| Problem::new(Code::NotFound))
-    }
-
-    pub(super) fn reader(&self, caller: &Caller) -> Reader {
-        Reader {
-            row_id: caller.row_id,
-            owner: caller.owner_key,
-        }
-    }
-
     /// The caller's run, read together with the caller's ledger row.
     pub(super) async fn find(&self, caller: &Caller, run: RunId) -> Result<Found, Problem> {
         let stream = caller.stream(run.uuid());
-        let reader = self.reader(caller);
+        let reader = reader(caller);
         let seen = guarded::head(&self.core.pool, &reader, stream.lane, stream.id).await?;
         let head = seen.found.filter(|head| head.kind == "run");
         let head = head.ok_or_else(|| Problem::new(Code::NotFound))?;
@@ -269,6 +246,24 @@ impl Runs {
                 Problem::new(Code::Internal).because(refusal)
             }
         }
+    }
+}
+
+/// The id in a path: a wrong shape is a bad request, a well-formed unknown id is not found.
+pub(super) fn named(caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
+    if !has_run_id_shape(run_id) {
+        return Err(Problem::invalid("The run_id is not valid."));
+    }
+    RunId::parse(run_id)
+        .ok()
+        .filter(|run| Lane::of_stream(run.uuid()) == Some(caller.lane))
+        .ok_or_else(|| Problem::new(Code::NotFound))
+}
+
+pub(super) fn reader(caller: &Caller) -> Reader {
+    Reader {
+        row_id: caller.row_id,
+        owner: caller.owner_key,
     }
 }
 

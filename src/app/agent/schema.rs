@@ -218,6 +218,7 @@ impl<'v> Object<'v> {
     }
 
     /// A nested object; absent members of an absent object take their defaults.
+    #[must_use]
     pub fn object(&mut self, name: &'static str, issues: &mut Issues) -> Object<'v> {
         let path = self.path_of(name);
         match self.get(name) {
@@ -236,17 +237,15 @@ impl<'v> Object<'v> {
 }
 
 fn array<'v>(value: &'v Value, count: usize, path: &[Value], issues: &mut Issues) -> &'v [Value] {
-    match value {
-        Value::Array(items) if items.len() <= count => items,
-        Value::Array(_) => {
-            issues.add("too_big", path, format!("expected at most {count} items"));
-            &[]
-        }
-        _ => {
-            issues.add("invalid_type", path, "expected an array");
-            &[]
-        }
+    let Value::Array(items) = value else {
+        issues.add("invalid_type", path, "expected an array");
+        return &[];
+    };
+    if items.len() > count {
+        issues.add("too_big", path, format!("expected at most {count} items"));
+        return &[];
     }
+    items
 }
 
 fn bounded_text(value: &Value, max: usize, path: &[Value], issues: &mut Issues) -> Option<String> {

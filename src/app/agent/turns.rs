@@ -1,9 +1,11 @@
 //! Continuing a run: claim, execute, finalise (`agent-api` 2.2, 2.7, 2.8).
 //!
-//! Claim and reservation are one flush; result, events and completed receipt are another. The turn
-//! runs in a task of its own: a client that hangs up changes nothing.
+//! Claim and reservation are one flush; result, events and completed receipt are another. From the
+//! claim on, everything runs in a task of its own: a client that hangs up changes nothing, also
+//! between the commit of its claim and the start of its turn.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use helix_aggregates::agent::evidence::command::{EvidenceCommand, TurnEvidence};
 use helix_aggregates::agent::run::Run;
@@ -12,6 +14,7 @@ use helix_aggregates::agent::run::command::{
 };
 use helix_aggregates::agent::run::error::RunError;
 use helix_aggregates::agent::run::event::RunEvent;
+use helix_aggregates::agent::run::status::Lifecycle;
 use helix_aggregates::agent::run::turn::TurnFailure;
 use helix_aggregates::ids::{OperationId, RunId};
 use serde_json::json;
@@ -19,7 +22,8 @@ use serde_json::json;
 use super::evidence::evidence_stream;
 use super::keyed::{Keyed, Reply};
 use super::request::ContinueRequest;
-use super::runs::{ATTEMPTS, Found, Runs, view};
+use super::runs::{ATTEMPTS, Found, Runs, named, view};
+use crate::app::agent::executor::{self, ClaimedTurn};
 use crate::app::caller::{Caller, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::{Code, Problem};
@@ -29,7 +33,9 @@ use crate::store::StoreError;
 use crate::store::append::{Append, StreamAppend};
 use crate::store::guarded;
 use crate::store::log::{ExecuteError, Loaded, Prepared, Stream};
-use crate::worker::executor::{self, ClaimedTurn};
+
+/// How long a claim is tried while the database is away.
+const CLAIM_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a continue request led to.
 enum Claimed {
@@ -58,17 +64,32 @@ impl Runs {
         request: &ContinueRequest,
     ) -> Result<Reply, Problem> {
         caller.require(SCOPE_WRITE)?;
-        let run = self.name(caller, run_id)?;
+        let run = named(caller, run_id)?;
         let operation = format!("continue:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
+        let (runs, caller, request) = (self.clone(), caller.clone(), request.clone());
+        let task = self
+            .core
+            .spawn(async move { runs.claim_and_execute(&caller, &keyed, run, &request).await });
+        task.await
+            .map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
+    }
+
+    async fn claim_and_execute(
+        &self,
+        caller: &Caller,
+        keyed: &Keyed,
+        run: RunId,
+        request: &ContinueRequest,
+    ) -> Result<Reply, Problem> {
         for _ in 0..ATTEMPTS {
             let found = self.find(caller, run).await?;
             if let Some(reply) = keyed.replay(&self.core, caller).await? {
                 return Ok(reply);
             }
-            match self.claim(caller, &keyed, &found, request).await? {
+            match self.claim(caller, keyed, &found, request).await? {
                 Some(Claimed::Ended(reply)) => return Ok(reply),
-                Some(Claimed::Turn(turn)) => return self.detach(*turn).await,
+                Some(Claimed::Turn(turn)) => return self.execute(*turn).await,
                 // Another writer was faster: look again.
                 None => {}
             }
@@ -118,7 +139,8 @@ impl Runs {
             guards: vec![caller.row_id],
             ..Append::of(found.stream.lane, vec![prepared.append])
         };
-        match self.core.append(append).await {
+        // Whoever claimed must know it: only this task can execute the turn.
+        match self.core.append_surely(append, CLAIM_PATIENCE).await {
             Ok(()) => {}
             Err(StoreError::HeadMoved | StoreError::ReceiptTaken) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -148,47 +170,36 @@ impl Runs {
         let Some(body) = loaded.state.body() else {
             return Err(Problem::new(Code::NotFound));
         };
-        let admitted =
-            self.settings
-                .policy
-                .admit(&body.database_scope, &caller.scopes, caller.account_type);
-        admitted.or_else(|problem| {
+        let policy = &self.settings.policy;
+        let admitted = caller.admit(policy, &body.database_scope, SCOPE_WRITE);
+        admitted.map_err(|problem| {
             if body.version != request.expected_version {
-                return Err(self.refused(RunError::VersionConflict {
+                return self.refused(RunError::VersionConflict {
                     current: body.version,
-                }));
+                });
             }
-            if loaded
-                .state
-                .lifecycle()
-                .is_some_and(|lifecycle| lifecycle.is_terminal())
-            {
-                return Err(self.refused(RunError::NotResumable));
+            if loaded.state.lifecycle().is_some_and(Lifecycle::is_terminal) {
+                return self.refused(RunError::NotResumable);
             }
-            Err(problem)
+            problem
         })
     }
 
     /// Whether the present claim's credential still lives; a dead one may be taken over at once.
     async fn holder(&self, loaded: &Loaded<Run>) -> Result<ClaimHolder, StoreError> {
-        let credential = loaded.state.claim().and_then(|claim| claim.credential);
-        let Some(credential) = credential else {
+        let claim = loaded.state.claim();
+        let Some((credential, since)) =
+            claim.and_then(|claim| Some((claim.credential?, claim.started_at)))
+        else {
             return Ok(ClaimHolder::Live);
         };
-        let live = guarded::is_live(&self.core.pool, credential).await?;
+        let pool = &self.core.pool;
+        let live = guarded::has_lived_since(pool, credential, since.millis()).await?;
         Ok(if live {
             ClaimHolder::Live
         } else {
             ClaimHolder::Revoked
         })
-    }
-
-    /// Runs the turn in a task of its own and waits for its answer.
-    async fn detach(&self, turn: Turn) -> Result<Reply, Problem> {
-        let runs = self.clone();
-        let task = self.core.spawn(async move { runs.execute(turn).await });
-        task.await
-            .map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
     }
 
     async fn execute(&self, turn: Turn) -> Result<Reply, Problem> {
@@ -228,7 +239,9 @@ impl Runs {
             .as_ref()
             .is_err_and(|problem| problem.code != Code::Unavailable)
         {
-            turn.keyed.give_up(&self.core, &turn.caller).await?;
+            turn.keyed
+                .give_up(&self.core, &turn.caller, turn.operation.uuid())
+                .await?;
         }
         finished
     }
@@ -262,7 +275,9 @@ impl Runs {
                 .completion()
                 .map_or("", |completion| completion.as_str());
             let append = self.result_append(turn, &prepared, &outcome, &body).await?;
-            match self.core.append(append).await {
+            // Fenced by the claim, so it may be tried for as long as the claim can hold.
+            let patience = self.settings.abandon_after();
+            match self.core.append_surely(append, patience).await {
                 Ok(()) => {
                     self.log.remember(&turn.stream, prepared.next);
                     return Ok((Reply::of(200, body, false)?, completion.to_owned()));
@@ -302,6 +317,9 @@ impl Runs {
         prepared: &Prepared<Run>,
         outcome: &TurnOutcome,
     ) -> Result<Option<StreamAppend>, Problem> {
+        if outcome.receipts.is_empty() && outcome.items.is_empty() {
+            return Ok(None);
+        }
         let cited = prepared
             .events
             .iter()
@@ -310,7 +328,7 @@ impl Runs {
             id: evidence_stream(turn.run, turn.stream.lane),
             ..turn.stream.clone()
         };
-        let loaded = self.evidence.load(&stream).await?;
+        let loaded = self.evidence.fold(&stream).await?;
         let items = if cited { outcome.items.as_slice() } else { &[] };
         let fresh_items = items
             .iter()

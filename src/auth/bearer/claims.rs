@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::compact::JoseHeader;
 use super::{BearerError, VerifiedToken};
-use crate::http::strict_json;
+use crate::strict_json;
 
 /// Tolerance between two clocks, each way, in seconds (agent-api 11.2).
 const LEEWAY: f64 = 5.0;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{BearerError, MAX_TOKEN_BYTES};
 use crate::auth::jwks::is_key_id;
-use crate::http::strict_json;
+use crate::strict_json;
 
 /// Members that let a token choose its own key or demand extensions (access 4.2).
 const REFUSED_MEMBERS: [&str; 4] = ["crit", "jku", "x5u", "jwk"];

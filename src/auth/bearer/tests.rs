@@ -328,13 +328,17 @@ async fn what_is_not_configured_whole_stays_closed() {
         secret: SECRET[..31].into(),
         ..local()
     };
+    let token = hs256_token(SECRET.as_bytes(), &json!({"alg": "HS256"}), &claims());
+    // Nothing set: no credential exists, so every token is an unknown one (settled question 11).
+    assert_eq!(
+        verify(&closed(BearerConfig::NotConfigured), &token).await,
+        Err(BearerError::Unauthorized)
+    );
     for config in [
-        BearerConfig::NotConfigured,
         BearerConfig::Malformed,
         BearerConfig::Jwks(no_algorithms),
         BearerConfig::LocalHs256(short),
     ] {
-        let token = hs256_token(SECRET.as_bytes(), &json!({"alg": "HS256"}), &claims());
         assert_eq!(
             verify(&closed(config), &token).await,
             Err(BearerError::NotConfigured)

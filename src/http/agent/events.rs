@@ -48,7 +48,14 @@ pub async fn events(
             )
             .await;
         }
-        respond::value(&door.runs.events(&admitted.caller, &run, query).await?)
+        let page = tokio::select! {
+            page = door.runs.events(&admitted.caller, &run, query) => page?,
+            () = readiness.drained() => {
+                let now = EventsQuery { wait_ms: 0, ..query };
+                door.runs.events(&admitted.caller, &run, now).await?
+            }
+        };
+        respond::value(&page)
     })
     .await
 }
@@ -120,8 +127,11 @@ impl Following {
             return None;
         }
         let door = Arc::clone(&self.door);
-        let mut watch = door.runs.core().hub.watch(self.run.uuid());
+        let hub = &door.runs.core().hub;
+        let mut watch = hub.watch(self.run.uuid());
+        let mut revoked = hub.watch(self.caller.row_id);
         loop {
+            let heard = revoked.seen();
             if self.readiness.is_draining() {
                 return Some(self.close("server_stopping"));
             }
@@ -147,8 +157,13 @@ impl Following {
                 self.quiet_since = tokio::time::Instant::now();
                 return Some(Bytes::from_static(b": still here\n\n"));
             }
-            // Woken by a commit, or to look at the ledger row again.
-            let _timed_out = tokio::time::timeout(CHECK_EVERY, watch.past(self.after)).await;
+            // Woken by a commit, by a revocation, by a stop, or to look at the ledger row again.
+            tokio::select! {
+                () = watch.past(self.after) => {}
+                () = self.readiness.drained() => {}
+                () = revoked.past(heard) => {}
+                () = tokio::time::sleep(CHECK_EVERY) => {}
+            }
         }
     }
 
@@ -179,6 +194,7 @@ fn ends_the_run(event: &EventView) -> bool {
 
 pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
         let (first, log) = door.runs.run_log(&admitted.caller, &run).await?;

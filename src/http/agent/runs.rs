@@ -10,7 +10,7 @@ use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::Problem;
 use crate::http::door::Door;
-use crate::http::pipeline::{self, Admitted, header_text};
+use crate::http::pipeline::{self, Admitted};
 use crate::http::query::{Query, percent_decoded};
 use crate::http::respond;
 
@@ -65,6 +65,7 @@ pub async fn cancel(Door(door): Door, request: HttpRequest, payload: Payload) ->
 
 pub async fn inspect(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         respond::run(
             &door
@@ -87,6 +88,7 @@ pub async fn list(Door(door): Door, request: HttpRequest, payload: Payload) -> H
 
 pub async fn evidence(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         let run = segment(&request, "run_id");
         respond::value(&door.runs.evidence_bundle(&admitted.caller, &run).await?)
@@ -100,6 +102,7 @@ pub async fn evidence_item(
     payload: Payload,
 ) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
+        admitted.caller.require(SCOPE_READ)?;
         no_parameters(&admitted.query)?;
         let (run, item) = (segment(&request, "run_id"), segment(&request, "ref"));
         respond::value(
@@ -112,8 +115,14 @@ pub async fn evidence_item(
     .await
 }
 
+/// Two keys are no key: which of them a retry would name is anybody's guess.
 fn key_of(request: &HttpRequest) -> Result<IdempotencyKey, Problem> {
-    IdempotencyKey::parse(header_text(request, "idempotency-key"))
+    let mut sent = request.headers().get_all("idempotency-key");
+    let (first, second) = (sent.next(), sent.next());
+    if second.is_some() {
+        return Err(Problem::invalid("Send one Idempotency-Key."));
+    }
+    IdempotencyKey::parse(first.and_then(|key| key.to_str().ok()))
 }
 
 /// A path segment, decoded once.

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use sqlx::Executor;
+use sqlx::{ConnectOptions, Executor};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
@@ -92,7 +92,6 @@ for_each_form! {
     async fn the_event_table_refuses_change_even_to_its_owner(world) {
         let stream = world.stream().await;
         world.tick(&stream, 1).await;
-        use sqlx::ConnectOptions;
         let mut owner = world.database.options.connect().await.unwrap();
         let mut app = world.core.pool.acquire().await.unwrap();
         for statement in [
@@ -108,7 +107,6 @@ for_each_form! {
     }
 
     async fn an_altered_event_breaks_the_fold_at_its_place(world) {
-        use sqlx::ConnectOptions;
         let stream = world.stream().await;
         world.tick(&stream, 3).await;
         let mut owner = world.database.options.connect().await.unwrap();

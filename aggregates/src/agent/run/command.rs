@@ -13,6 +13,9 @@ use crate::agent::scope::NO_TOOLS;
 use crate::ids::{OperationId, OwnerTuple};
 use crate::text::{self, Text};
 
+/// The reason of a cancel that gives none (`agent-api` 2.3).
+pub const DEFAULT_CANCEL_REASON: &str = "cancelled_by_client";
+
 #[derive(Debug, Clone)]
 pub enum RunCommand {
     Start(Box<RunBrief>),

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::bounds;
+use super::command::DEFAULT_CANCEL_REASON;
 use super::command::{Answer, ClaimHolder, ClaimTurn, FinishTurn, RunBrief, RunCommand};
 use super::error::RunError;
 use super::event::{
@@ -26,8 +27,6 @@ use crate::time::Stamp;
 const READY: &str = "The run is ready for its first continuation.";
 const EXPIRED: &str = "The run reached its expiry and can no longer be continued.";
 const EXHAUSTED: &str = "The run has used all of its steps.";
-/// The reason of a cancel that gives none (`agent-api` 2.3).
-const CANCELLED_BY_CLIENT: &str = "cancelled_by_client";
 
 pub(super) fn decide(
     run: &Run,
@@ -77,7 +76,7 @@ fn start(brief: &RunBrief, stamp: Stamp) -> RunEvent {
             objective: Sealed::Open(brief.objective.as_str().to_owned()),
             constraints: Sealed::Open(text::unique(&brief.constraints)),
             database_scope: text::unique(&brief.database_scope),
-            completion_contract: brief.completion_contract.clone(),
+            completion_contract: (&brief.completion_contract).into(),
             max_steps: brief.budget.max_steps,
             expires_at: stamp
                 .at
@@ -259,7 +258,7 @@ fn cancel(
     stamp: Stamp,
 ) -> Result<Vec<RunEvent>, RunError> {
     let (body, _) = resumable(run, expected)?;
-    let reason = reason.map_or(CANCELLED_BY_CLIENT, Text::as_str);
+    let reason = reason.map_or(DEFAULT_CANCEL_REASON, Text::as_str);
     Ok(vec![RunEvent::RunCancelled(Fact {
         public: CancelledPublic {
             version: body.version + 1,

@@ -103,12 +103,51 @@ pub struct StartedState {
     pub objective: Sealed<String>,
     pub constraints: Sealed<Vec<String>>,
     pub database_scope: Vec<String>,
-    pub completion_contract: CompletionContract,
+    pub completion_contract: StoredContract,
     pub max_steps: u32,
     pub expires_at: Timestamp,
     pub policy: AdmittedPolicy,
     /// A fixed sentence of the server.
     pub summary: String,
+}
+
+/// A contract as it is stored: the field names are the client's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredContract {
+    pub min_evidence_refs: u32,
+    pub require_terminal_authority: bool,
+    pub required_output_fields: Sealed<Vec<String>>,
+    pub max_unresolved_requirements: u32,
+    pub allow_conflicts: bool,
+}
+
+impl From<&CompletionContract> for StoredContract {
+    fn from(contract: &CompletionContract) -> Self {
+        Self {
+            min_evidence_refs: contract.min_evidence_refs,
+            require_terminal_authority: contract.require_terminal_authority,
+            required_output_fields: contract.required_output_fields.clone().into(),
+            max_unresolved_requirements: contract.max_unresolved_requirements,
+            allow_conflicts: contract.allow_conflicts,
+        }
+    }
+}
+
+impl StoredContract {
+    /// As clients see it; without the key the field names are gone.
+    pub fn opened(&self) -> CompletionContract {
+        CompletionContract {
+            min_evidence_refs: self.min_evidence_refs,
+            require_terminal_authority: self.require_terminal_authority,
+            required_output_fields: self
+                .required_output_fields
+                .open()
+                .cloned()
+                .unwrap_or_default(),
+            max_unresolved_requirements: self.max_unresolved_requirements,
+            allow_conflicts: self.allow_conflicts,
+        }
+    }
 }
 
 pub type RuntimeRecovered = Fact<RecoveredPublic, RecoveredState>;

@@ -74,7 +74,7 @@ impl Run {
             objective: state.objective.clone(),
             constraints: state.constraints.clone(),
             database_scope: state.database_scope.clone(),
-            completion_contract: state.completion_contract.clone(),
+            completion_contract: state.completion_contract.opened(),
             max_steps: state.max_steps,
             steps_used: 0,
             expires_at: state.expires_at,

@@ -1,20 +1,17 @@
 //! A run's line in a list of runs: `helix.agent_run.list.v1`.
 
-use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::status::{Completion, Lifecycle};
 use helix_aggregates::agent::run::turn::TerminalAuthority;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::text::prefix;
 use helix_aggregates::time::Timestamp;
-use serde::Serialize;
-
-use super::view::text;
+use serde::{Deserialize, Serialize};
 
 /// UTF-16 code units of the objective that a list shows.
 pub const OBJECTIVE_LENGTH: usize = 200;
 
 /// One run, with the statuses and times its own view shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunListEntry {
     pub run_id: RunId,
     pub objective: String,
@@ -27,19 +24,13 @@ pub struct RunListEntry {
 }
 
 impl RunListEntry {
-    /// The line of a started run; `None` before its start.
-    pub fn of(run: &Run, run_id: RunId) -> Option<Self> {
-        let body = run.body()?;
-        Some(Self {
-            run_id,
-            objective: prefix(&text(&body.objective), OBJECTIVE_LENGTH).to_owned(),
-            lifecycle_status: run.lifecycle()?,
-            completion_status: run.completion()?,
-            terminal_authority_status: body.terminal_authority,
-            version: body.version,
-            created_at: body.created_at,
-            updated_at: body.updated_at,
-        })
+    /// The line of a run, taken from its own view so that list and run always agree.
+    pub fn of_view(view: &[u8]) -> Result<Self, serde_json::Error> {
+        let mut entry: Self = serde_json::from_slice(view)?;
+        entry
+            .objective
+            .truncate(prefix(&entry.objective, OBJECTIVE_LENGTH).len());
+        Ok(entry)
     }
 }
 

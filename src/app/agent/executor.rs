@@ -8,16 +8,20 @@ use std::time::Duration;
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::turn::TurnFailure;
 use helix_aggregates::ids::RunId;
+use helix_aggregates::time::Timestamp;
 use tokio::time::Instant;
+use uuid::Uuid;
 
 use crate::solver::engine::Engine;
 use crate::solver::finaliser::TurnOutcome;
 use crate::solver::seam::{Abort, AbortHandle, AbortReason, Allowance, Answer, TurnInput};
-use crate::store::Core;
 use crate::store::log::Loaded;
+use crate::store::{Core, guarded};
 
 /// Calls a turn may make through the tool host.
 const TOOL_CALLS: u32 = 256;
+/// How long a stopped executor may take to hand over its receipts.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Bytes of sources a turn may read.
 const BYTES: u64 = 32 << 20;
 
@@ -42,6 +46,8 @@ pub struct ClaimedTurn {
     run: RunId,
     /// The stream's version right after the claim: anything later means the claim is lost.
     version: u64,
+    /// The ledger row of the credential the turn runs under, and the moment of its claim.
+    credential: Option<(Uuid, Timestamp)>,
     deadline: Instant,
     /// What reaching the deadline means.
     at_deadline: TurnFailure,
@@ -98,6 +104,7 @@ impl ClaimedTurn {
             abort: handle,
             run,
             version: claimed.version,
+            credential: claim.credential.map(|row_id| (row_id, claim.started_at)),
             deadline,
             at_deadline: if left < timeout {
                 TurnFailure::RunExpired
@@ -105,6 +112,24 @@ impl ClaimedTurn {
                 TurnFailure::Timeout
             },
         })
+    }
+}
+
+/// Returns once the credential is revoked: nothing its turn finds will be kept (`access` 2).
+async fn died(core: &Core, credential: Option<(Uuid, Timestamp)>) {
+    let Some((row_id, claimed_at)) = credential else {
+        return std::future::pending().await;
+    };
+    let mut revoked = core.hub.watch(row_id);
+    // The claim has just judged the credential; what matters is what happens to it from here on.
+    loop {
+        let heard = revoked.seen();
+        revoked.past(heard).await;
+        // A database that stays away is no revocation; the append at the end judges again.
+        let lives = guarded::has_lived_since(&core.pool, row_id, claimed_at.millis()).await;
+        if matches!(lives, Ok(false)) {
+            return;
+        }
     }
 }
 
@@ -116,6 +141,7 @@ pub async fn race(core: &Core, executor: Arc<dyn TurnExecutor>, turn: ClaimedTur
         abort,
         run,
         version,
+        credential,
         deadline,
         at_deadline,
     } = turn;
@@ -132,11 +158,25 @@ pub async fn race(core: &Core, executor: Arc<dyn TurnExecutor>, turn: ClaimedTur
             abort.raise(AbortReason::Cancelled);
             TurnFailure::ExecutorFailed
         }
+        () = died(core, credential) => {
+            abort.raise(AbortReason::Cancelled);
+            TurnFailure::ExecutorFailed
+        }
         () = tokio::time::sleep_until(deadline) => {
-            abort.raise(AbortReason::Timeout);
+            abort.raise(if at_deadline == TurnFailure::RunExpired {
+                AbortReason::Expired
+            } else {
+                AbortReason::Timeout
+            });
             at_deadline
         }
     };
+    // What was read until now is accounted for, if the executor can still say so.
+    let stopped = tokio::time::timeout(LAST_WORDS, &mut solving).await;
     solving.abort();
-    TurnOutcome::failed(failure, Vec::new())
+    let receipts = stopped
+        .ok()
+        .and_then(Result::ok)
+        .map(|outcome| outcome.receipts);
+    TurnOutcome::failed(failure, receipts.unwrap_or_default())
 }

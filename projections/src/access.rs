@@ -1,0 +1,3 @@
+//! Accounts as the operator sees them.
+
+pub mod account_activity;

@@ -1,0 +1,56 @@
+//! The key file, and whether there is a copy of it elsewhere.
+
+use super::database::Seen;
+use super::{Hands, Report, host};
+use crate::cli::key::{fits, last_export};
+use crate::config::Config;
+use crate::store::keyfile::KeyFile;
+
+pub fn look(config: &Config, hands: Hands, seen: Option<&Seen>, report: &mut Report) {
+    let path = &config.data.kek_file;
+    let shown = path.display();
+    let wanted = seen.and_then(|seen| seen.keys.as_ref());
+    let import = "put the key file back, or run `helix key import FILE` with an export of it";
+    let file = match KeyFile::load(path) {
+        Ok(Some(file)) => file,
+        Ok(None) if wanted.is_some_and(|keys| keys.file_id.is_some()) => {
+            let text = format!("{shown} is missing although the database holds sealed data");
+            return report.error("key_file", text, import);
+        }
+        Ok(None) => {
+            return report.ok(
+                "key_file",
+                format!("{shown} is not there yet; the first start makes it"),
+            );
+        }
+        Err(error) => return report.error("key_file", error.to_string(), import),
+    };
+    host::permissions("key_file", path, 0o600, hands, report);
+    match wanted.and_then(|keys| Some((keys.file_id?, keys))) {
+        Some((file_id, keys)) if fits(&file, file_id, &keys.kek_ids) => {
+            report.ok(
+                "key_match",
+                format!("opens all {} data keys", keys.data_keys),
+            );
+        }
+        Some((file_id, _)) if file.file_id != file_id => report.error(
+            "key_match",
+            format!("{shown} belongs to another database"),
+            "name this database's own key file with HELIX_KEK_FILE, or its own data directory",
+        ),
+        Some(_) => report.error(
+            "key_match",
+            format!("{shown} is older than the last rotation"),
+            import,
+        ),
+        None => {}
+    }
+    match last_export(config, &file) {
+        Some(at) => report.ok("key_export", format!("exported at {at}")),
+        None => report.warn(
+            "key_export",
+            "the present key was never exported; without its file all texts are lost",
+            "helix key export --out FILE --passphrase-file FILE, and keep both apart from the data",
+        ),
+    }
+}
