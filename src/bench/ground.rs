@@ -72,7 +72,7 @@ impl Ground {
         config.settings = vec![("max_connections".to_owned(), "200".to_owned())];
         let cluster = Cluster::start(config).await?;
         let helix = database_of(&cluster, "helix").await?;
-        let core = open(&helix, folder.path()).await?;
+        let core = open(&helix, folder.path(), CoreConfig::default()).await?;
         let owners = owners(&core, OWNERS).await?;
         Ok(Self {
             log: Arc::new(Log::new(Arc::clone(&core))),
@@ -86,9 +86,14 @@ impl Ground {
         })
     }
 
-    /// The same database as another process would open it.
-    pub async fn second_process(&self) -> Result<Arc<Core>, BenchError> {
-        open(&self.cluster.connect_options("helix"), self.folder.path()).await
+    /// The same database as another process would open it, which spreads new owners over `lanes`.
+    pub async fn second_process(&self, lanes: u8) -> Result<Arc<Core>, BenchError> {
+        let options = self.cluster.connect_options("helix");
+        let config = CoreConfig {
+            lanes,
+            ..CoreConfig::default()
+        };
+        open(&options, self.folder.path(), config).await
     }
 
     /// A connection of our database's owner, fresh, so that it survived no crash.
@@ -103,16 +108,15 @@ impl Ground {
 
     /// A fresh stream of owner number `number`.
     pub fn stream(&self, number: usize) -> Stream {
-        let stream = self.contested(number);
-        Stream {
-            id: self.core.ids.stream(stream.lane),
-            ..stream
-        }
+        self.fresh(&self.owners[number % self.owners.len()])
     }
 
-    /// One of the streams that several writers fight over, the same at every call.
-    pub fn contested(&self, number: usize) -> Stream {
-        self.owners[number % self.owners.len()].clone()
+    /// Another stream of the owner of `stream`.
+    pub fn fresh(&self, stream: &Stream) -> Stream {
+        Stream {
+            id: self.core.ids.stream(stream.lane),
+            ..stream.clone()
+        }
     }
 
     /// A server with a database of its own, started at the first call.
@@ -157,9 +161,13 @@ async fn database_of(cluster: &Cluster, name: &str) -> Result<PgConnectOptions, 
     Ok(options)
 }
 
-async fn open(options: &PgConnectOptions, folder: &Path) -> Result<Arc<Core>, BenchError> {
+async fn open(
+    options: &PgConnectOptions,
+    folder: &Path,
+    config: CoreConfig,
+) -> Result<Arc<Core>, BenchError> {
     let metrics = Metrics::new().map_err(|error| BenchError::Metrics(error.to_string()))?;
-    Ok(Core::open(options, &folder.join("kek"), CoreConfig::default(), metrics).await?)
+    Ok(Core::open(options, &folder.join("kek"), config, metrics).await?)
 }
 
 async fn foreign(cluster: &Cluster, name: &str, tables: &str) -> Result<PgPool, BenchError> {

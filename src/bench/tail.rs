@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::BenchError;
-use super::contenders::{Writer, meta, tick};
-use super::ground::Ground;
+use super::contenders::{meta, tick};
+use super::ground::{self, Ground};
 use super::pace::Pace;
 use super::tally::Tally;
 use crate::store::append::Append;
@@ -24,9 +24,10 @@ use crate::store::log::{ExecuteError, Loaded, Log, Stream};
 use crate::store::{Core, StoreError};
 
 const POLL: Duration = Duration::from_millis(5);
-/// Writers of each kind.
-const WRITERS: usize = 4;
+/// Owners who write, over so many lanes; the first few of them slowly.
+const WRITERS: usize = 16;
 const SLOW_WRITERS: usize = 2;
+const LANES: u8 = 4;
 /// The longest that a slow transaction stays open.
 const LONGEST_MS: u64 = 60;
 
@@ -42,19 +43,22 @@ pub struct Tail {
 
 /// Follows the writers for as long as `pace` says, then compares.
 pub async fn run(ground: &Arc<Ground>, pace: &Pace) -> Result<Tail, BenchError> {
-    let second = ground.second_process().await?;
+    let second = ground.second_process(LANES).await?;
+    let owners = ground::owners(&second, WRITERS).await?;
     let mut reader = Reader::at_the_end(ground.connect().await?).await?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
-    for number in 0..WRITERS {
-        for core in [&ground.core, &second] {
-            let (ground, core) = (Arc::clone(ground), Arc::clone(core));
-            writers.spawn(contend(ground, core, number % 2, Arc::clone(&stop)));
+    for (index, owner) in owners.iter().enumerate() {
+        let (ground, stop) = (Arc::clone(ground), Arc::clone(&stop));
+        if index < SLOW_WRITERS {
+            writers.spawn(linger(ground, owner.clone(), stop));
+        } else if index % 2 == 0 {
+            writers.spawn(append(ground, owner.clone(), stop));
+        } else {
+            for core in [Arc::clone(&ground.core), Arc::clone(&second)] {
+                writers.spawn(contend(core, owner.clone(), Arc::clone(&stop)));
+            }
         }
-        writers.spawn(append(Arc::clone(ground), number, Arc::clone(&stop)));
-    }
-    for number in 0..SLOW_WRITERS {
-        writers.spawn(linger(Arc::clone(ground), number, Arc::clone(&stop)));
     }
     let begun = Instant::now();
     while begun.elapsed() < pace.tail {
@@ -137,34 +141,39 @@ fn place(stream: Uuid, seq: u64) -> Place {
     (stream, i64::try_from(seq).unwrap_or(i64::MAX))
 }
 
-/// Appends streams of its own.
+/// Appends to one fresh stream after the other.
 async fn append(
     ground: Arc<Ground>,
-    number: usize,
+    owner: Stream,
     stop: Arc<AtomicBool>,
 ) -> Result<Vec<Place>, BenchError> {
-    let mut writer = Writer::new(&ground, number);
     let mut committed = Vec::new();
     while !stop.load(Ordering::Relaxed) {
-        writer.append(&ground).await?;
-        committed.push(place(writer.stream.id, writer.loaded.version));
+        let stream = ground.fresh(&owner);
+        let stamp = ground.core.clock.stamp();
+        ground
+            .log
+            .execute(&stream, &tick(2), stamp, &meta())
+            .await
+            .map_err(BenchError::command)?;
+        committed.extend((1..=2).map(|seq| place(stream.id, seq)));
     }
     Ok(committed)
 }
 
-/// Fights over one stream with the same writer of the other process: most commands are refused.
+/// Fights over one stream with the same writer of the other process: many commands are refused.
 async fn contend(
-    ground: Arc<Ground>,
     core: Arc<Core>,
-    number: usize,
+    stream: Stream,
     stop: Arc<AtomicBool>,
 ) -> Result<Vec<Place>, BenchError> {
-    let log = Log::<Tally>::new(core);
-    let stream = ground.contested(number);
+    let log = Log::<Tally>::new(Arc::clone(&core));
     let mut committed = Vec::new();
     while !stop.load(Ordering::Relaxed) {
-        let stamp = ground.core.clock.stamp();
-        match log.execute(&stream, &tick(1), stamp, &meta()).await {
+        match log
+            .execute(&stream, &tick(1), core.clock.stamp(), &meta())
+            .await
+        {
             Ok(prepared) => committed.push(place(stream.id, prepared.next.version)),
             Err(ExecuteError::Store(StoreError::HeadMoved)) => {}
             Err(error) => return Err(BenchError::command(error)),
@@ -176,7 +185,7 @@ async fn contend(
 /// Holds its lane for a while in a transaction of its own, and takes every third one back.
 async fn linger(
     ground: Arc<Ground>,
-    number: usize,
+    owner: Stream,
     stop: Arc<AtomicBool>,
 ) -> Result<Vec<Place>, BenchError> {
     let mut conn = ground.connect().await?;
@@ -185,7 +194,7 @@ async fn linger(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        let stream: Stream = ground.stream(number);
+        let stream = ground.fresh(&owner);
         let stamp = ground.core.clock.stamp();
         let prepared = ground
             .log
