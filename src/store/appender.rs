@@ -4,11 +4,14 @@
 //! each append gets its own verdict, and only after its commit; the queue is bounded; a request
 //! that hangs up changes nothing, because the transaction runs here and not in its future.
 
+mod failure;
+
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use prometheus::IntGauge;
-use sqlx::PgPool;
+use sqlx::pool::PoolConnection;
+use sqlx::{PgPool, Postgres};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -21,6 +24,9 @@ use super::owner::Lane;
 use super::read;
 use super::watch::Hub;
 use crate::metrics::Metrics;
+use failure::{Failure, FailureKind, unique_rule};
+
+pub use failure::Redacted;
 
 /// At most this many commands in one flush.
 const MAX_COMMANDS: usize = 512;
@@ -28,6 +34,12 @@ const MAX_COMMANDS: usize = 512;
 const MAX_BYTES: usize = 4 << 20;
 /// How long a flush waits for the callers it has just answered to come back.
 const REGROUP: Duration = Duration::from_micros(400);
+/// How long a lane without work keeps its connection. Giving one back costs a round trip, and a
+/// lone writer would pay it for every command.
+const KEEP: Duration = Duration::from_millis(50);
+/// Flushes after which a busy lane gives its connection back, so that lanes outnumbering the
+/// connections take turns.
+const TURN: u32 = 64;
 /// How long one flush is retried while the database is away.
 const RETRY_FOR: Duration = Duration::from_secs(10);
 /// How long the database may be silent over one attempt, after which the line counts as broken.
@@ -88,6 +100,8 @@ impl Appender {
             from_withdrawals,
             waiting: VecDeque::new(),
             answered: 0,
+            line: None,
+            carried: 0,
         };
         tasks.spawn(task.run());
         Self {
@@ -124,6 +138,9 @@ struct LaneTask {
     waiting: VecDeque<Job>,
     /// Callers answered by the last flush.
     answered: usize,
+    /// The connection of this lane's turn, and the flushes it has carried.
+    line: Option<PoolConnection<Postgres>>,
+    carried: u32,
 }
 
 impl LaneTask {
@@ -142,17 +159,30 @@ impl LaneTask {
 
     /// Waits until at least one job is here; `false` when no more will come.
     async fn fill(&mut self) -> bool {
+        if self.waiting.is_empty() && self.line.is_some() {
+            match tokio::time::timeout(KEEP, self.next()).await {
+                Ok(Some(job)) => self.waiting.push_back(job),
+                Ok(None) => return false,
+                Err(_) => self.line = None,
+            }
+        }
         if self.waiting.is_empty() {
-            let job = tokio::select! {
-                biased;
-                Some(job) = self.from_withdrawals.recv() => Some(job),
-                job = self.from_ordinary.recv() => job.or_else(|| self.from_withdrawals.try_recv().ok()),
-            };
-            let Some(job) = job else { return false };
-            self.waiting.push_back(job);
+            match self.next().await {
+                Some(job) => self.waiting.push_back(job),
+                None => return false,
+            }
         }
         self.drain();
         true
+    }
+
+    /// The next job of either queue; `None` when no more will come. Cancel-safe.
+    async fn next(&mut self) -> Option<Job> {
+        tokio::select! {
+            biased;
+            Some(job) = self.from_withdrawals.recv() => Some(job),
+            job = self.from_ordinary.recv() => job.or_else(|| self.from_withdrawals.try_recv().ok()),
+        }
     }
 
     /// Takes what is queued, withdrawals to the front, and no more than a flush can hold: what
@@ -262,7 +292,7 @@ impl LaneTask {
     }
 
     /// Tries one flush until the database gives a verdict or stays away for too long.
-    async fn write(&self, part: &[Job], mut lost_commit: bool) -> Result<(), Failure> {
+    async fn write(&mut self, part: &[Job], mut lost_commit: bool) -> Result<(), Failure> {
         let appends: Vec<&Append> = part.iter().map(|job| &job.append).collect();
         let started = Instant::now();
         let mut pause = Duration::from_millis(20);
@@ -293,15 +323,28 @@ impl LaneTask {
         }
     }
 
-    async fn attempt(&self, appends: &[&Append]) -> Result<(), sqlx::Error> {
-        let mut conn = self.lanes.pool.acquire().await?;
-        let writing = flush::write(&mut conn, self.lanes.form, self.lane, appends);
-        if let Ok(outcome) = tokio::time::timeout(SILENCE, writing).await {
-            return outcome;
+    async fn attempt(&mut self, appends: &[&Append]) -> Result<(), sqlx::Error> {
+        let mut line = match self.line.take() {
+            Some(line) if self.carried < TURN => line,
+            given_back => {
+                drop(given_back);
+                self.carried = 0;
+                self.lanes.pool.acquire().await?
+            }
+        };
+        self.carried += 1;
+        let writing = flush::write(&mut line, self.lanes.form, self.lane, appends);
+        let Ok(outcome) = tokio::time::timeout(SILENCE, writing).await else {
+            // A statement may still be under way on it, so it must never be used again.
+            drop(line.detach());
+            return Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()));
+        };
+        // A refusal leaves the line as it was; after anything else the pool finds out if it holds.
+        let holds = |error| FailureKind::of(error) == FailureKind::Refused;
+        if outcome.as_ref().err().is_none_or(holds) {
+            self.line = Some(line);
         }
-        // A statement may still be under way on it, so it must never be used again.
-        drop(conn.detach());
-        Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))
+        outcome
     }
 
     fn accept(&self, part: Vec<Job>) {
@@ -394,89 +437,7 @@ impl LaneTask {
     }
 }
 
-struct Failure {
-    kind: FailureKind,
-    /// An attempt before this one may have committed unheard.
-    lost_commit: bool,
-    error: sqlx::Error,
-}
-
-impl Failure {
-    fn code(&self) -> Option<String> {
-        self.error
-            .as_database_error()?
-            .code()
-            .map(std::borrow::Cow::into_owned)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FailureKind {
-    /// The database judged the flush: splitting it finds the part that was refused.
-    Refused,
-    /// A deadlock or serialisation failure: the same flush may pass when tried again.
-    Contended,
-    /// Nobody answered, or the line broke: the flush may or may not have happened.
-    Away,
-    /// No room on the device: certain to be undone, and as certain to fail again at once.
-    Full,
-}
-
-impl FailureKind {
-    /// What callers hear of a whole flush that failed this way.
-    fn turned_away(self) -> StoreError {
-        match self {
-            // Undone for certain, so that nobody has to ask what became of it.
-            Self::Full => StoreError::Overloaded,
-            Self::Away | Self::Refused | Self::Contended => StoreError::TimedOut,
-        }
-    }
-
-    fn of(error: &sqlx::Error) -> Self {
-        let Some(database) = error.as_database_error() else {
-            return Self::Away;
-        };
-        match database.code().as_deref() {
-            Some("40001" | "40P01" | "55P03") => Self::Contended,
-            // Shutting down, crashed, starting up, too many connections.
-            Some("57P01" | "57P02" | "57P03" | "53300") => Self::Away,
-            Some("53100" | "58030" | "53200") => Self::Full,
-            _ => Self::Refused,
-        }
-    }
-}
-
-/// The unique rules that a command can break, by the names the schema gives them.
-fn unique_rule(error: &sqlx::Error) -> &'static str {
-    match error
-        .as_database_error()
-        .and_then(sqlx::error::DatabaseError::constraint)
-    {
-        Some("account_email") => "account_email",
-        _ => "a unique value",
-    }
-}
-
 /// A small count as an observation.
 fn count(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
-/// A database error without the values it may quote.
-#[derive(Debug)]
-pub struct Redacted<'a>(pub &'a sqlx::Error);
-
-impl std::fmt::Display for Redacted<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(database) = self.0.as_database_error() {
-            return write!(f, "database error {}", database.code().unwrap_or_default());
-        }
-        if let sqlx::Error::Io(error) = self.0 {
-            return write!(f, "connection error: {}", error.kind());
-        }
-        if matches!(self.0, sqlx::Error::PoolTimedOut) {
-            return f.write_str("no connection became free in time");
-        }
-        f.write_str("the connection failed")
-    }
 }

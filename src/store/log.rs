@@ -1,5 +1,7 @@
 //! One aggregate's streams: load them, judge commands, build the append that records the outcome.
 
+mod decode;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,14 +12,16 @@ use helix_aggregates::time::{Stamp, Timestamp};
 use helix_projections::inline::Inline;
 use quick_cache::sync::Cache;
 use serde_json::Value;
+use sqlx::PgPool;
 use uuid::Uuid;
 
 use super::append::{Append, InlineRow, NewEvent, StreamAppend};
 use super::owner::{Lane, OwnerKey};
 use super::read::{self, PAGE, StoredEvent, StreamHead};
 use super::sealing::{self, DataKey};
-use super::upcast::{UPCASTERS, upcast};
 use super::{Core, StoreError};
+
+pub use decode::decode;
 
 /// Aggregates kept folded in memory. A stale one is harmless: the append compares heads.
 const CACHED: usize = 2_000;
@@ -143,20 +147,21 @@ impl<D: Inline> Log<D> {
         stream: &Stream,
         mut loaded: Loaded<D>,
     ) -> Result<Loaded<D>, StoreError> {
+        let after = loaded.version;
+        let mut page = page(self.core.pool.clone(), stream.lane, stream.id, after).await?;
         loop {
-            let page = read::events(
-                &self.core.pool,
-                stream.lane,
-                stream.id,
-                loaded.version,
-                PAGE,
-            )
-            .await?;
+            let full = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
+            // The next page is on its way while this one is folded.
+            let ahead = page.last().filter(|_| full).map(|last| {
+                let pool = self.core.pool.clone();
+                tokio::spawn(self::page(pool, stream.lane, stream.id, last.seq))
+            });
             for stored in &page {
                 step(&mut loaded, stream.id, Some(&stream.key), stored)?;
             }
-            if page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX) {
-                return Ok(loaded);
+            match ahead {
+                Some(ahead) => page = ahead.await.map_err(|_| StoreError::TimedOut)??,
+                None => return Ok(loaded),
             }
         }
     }
@@ -251,6 +256,15 @@ impl<D: Inline> Log<D> {
             }
         }
     }
+}
+
+async fn page(
+    pool: PgPool,
+    lane: Lane,
+    stream: Uuid,
+    after: u64,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    read::events(&pool, lane, stream, after, PAGE).await
 }
 
 /// Seals, spells and links events, and folds the state after them.
@@ -379,22 +393,6 @@ pub fn step<D: Decider>(
         StoreError::Damaged(format!("event {} of {stream} has no time", stored.seq))
     })?;
     Ok(event)
-}
-
-/// Reads a stored event: opens its texts where `key` allows it and follows the upcasters.
-pub fn decode<E: WireEvent>(
-    stream: Uuid,
-    key: Option<&DataKey>,
-    stored: &StoredEvent,
-) -> Result<E, StoreError> {
-    let mut payload: Value =
-        serde_json::from_slice(&stored.payload).map_err(|error| damaged(&error))?;
-    // Texts under another key, as after a change of hands, stay closed.
-    let key = key.filter(|key| stored.key_id == Some(key.id()));
-    sealing::open_marks(&mut payload, key, stream, stored.seq)?;
-    let (_, payload) = upcast(UPCASTERS, &stored.kind, stored.ver, payload);
-    let tagged = Value::Object(std::iter::once((stored.kind.clone(), payload)).collect());
-    serde_json::from_value(tagged).map_err(|error| damaged(&error))
 }
 
 /// The payload without its wire name, which is stored beside it.

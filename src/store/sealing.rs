@@ -121,7 +121,8 @@ pub fn open_marks(
     })
 }
 
-fn place(stream: Uuid, seq: u64) -> String {
+/// Where an event's texts are; the path within its payload follows.
+pub(super) fn place(stream: Uuid, seq: u64) -> String {
     format!("{stream}/{seq}")
 }
 
