@@ -16,7 +16,7 @@ pub fn credential_shapes() -> Vec<Value> {
 
 /// Changes to a good token, and what each is answered with.
 pub fn token_claims() -> Value {
-    document(include_str!("fixtures/token-claims.json"))
+    document(include_str!("../../src/auth/bearer/token-claims.json"))
 }
 
 fn rows(text: &str) -> Vec<Value> {
