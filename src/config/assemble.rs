@@ -288,14 +288,21 @@ fn solver(reader: &mut Reader<'_>) -> Solver {
     }
 }
 
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
 fn log(reader: &mut Reader<'_>) -> Log {
     let format = match reader.choice(&t::LOG_FORMAT) {
         0 => LogFormat::Text,
         _ => LogFormat::Json,
     };
-    let filter = reader.read(&t::LOG_LEVEL, |text| match EnvFilter::try_new(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err("must be off, error, warn, info, debug, trace or a filter".into()),
+    let filter = reader.read(&t::LOG_LEVEL, |text| {
+        // A lone word that is no level would be read as the name of a module that never speaks.
+        let lone = text.chars().all(char::is_alphanumeric);
+        let level = LEVELS.iter().any(|level| level.eq_ignore_ascii_case(text));
+        match EnvFilter::try_new(text) {
+            Ok(_) if level || !lone => Ok(text.to_owned()),
+            _ => Err(format!("must be {} or a filter", LEVELS.join(", "))),
+        }
     });
     Log {
         format,

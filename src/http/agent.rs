@@ -89,5 +89,5 @@ fn methods_of(request: &HttpRequest) -> String {
 
 /// A path that does not exist; never a page.
 pub async fn unknown_path(Door(door): Door, request: HttpRequest) -> HttpResponse {
-    pipeline::refuse(&door, &request, Problem::new(Code::NotFound))
+    pipeline::refuse(&door, &request, Problem::new(Code::NoSuchPath))
 }

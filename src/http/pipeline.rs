@@ -210,7 +210,13 @@ fn check_transport(
         .uri()
         .authority()
         .map(|authority| authority.as_str().as_bytes());
-    let hosts = authority.map_or_else(|| headers("host"), |authority| vec![authority]);
+    let mut hosts = headers("host");
+    // An absolute URI or HTTP/2 names the host itself; a Host that says otherwise is refused.
+    if let Some(authority) = authority
+        && hosts != [authority]
+    {
+        hosts.push(authority);
+    }
     let (origins, forwarded_for) = (headers("origin"), headers("x-forwarded-for"));
     let forwarded_proto = headers("x-forwarded-proto");
     let head = RequestHead {
@@ -258,6 +264,11 @@ async fn read_body(
     }
     if request.method() != Method::POST {
         return Ok(Value::Null);
+    }
+    let announced =
+        header_text(request, "content-length").and_then(|text| text.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > door.body_limit as u64) {
+        return Err(Problem::new(Code::BodyTooLarge));
     }
     let bytes = tokio::time::timeout(BODY_TIMEOUT, collect(payload, door.body_limit))
         .await

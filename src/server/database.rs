@@ -69,6 +69,7 @@ impl Database {
     /// For a server: the data directory is locked for as long as the value lives.
     pub async fn hold(config: &Config) -> Result<Self, DatabaseError> {
         let lock = DataDirLock::acquire(&config.data.dir)?;
+        close_to_others(&config.data.dir)?;
         match external(config)? {
             Some(options) => Ok(Self {
                 options,
@@ -147,6 +148,17 @@ fn external(config: &Config) -> Result<Option<PgConnectOptions>, DatabaseError> 
     PgConnectOptions::from_str(url.expose_secret())
         .map(Some)
         .map_err(|_| DatabaseError::Url)
+}
+
+/// A data directory is nobody else's business, also one that was made by hand.
+fn close_to_others(folder: &Path) -> Result<(), DatabaseError> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(|source| {
+        DatabaseError::DataDir {
+            path: folder.display().to_string(),
+            source,
+        }
+    })
 }
 
 /// The default library of a data directory exists, so that a first document has a place.

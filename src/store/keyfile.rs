@@ -211,9 +211,12 @@ fn secret(text: &str) -> Option<Secret> {
 }
 
 /// Writes a file of mode 0600 beside `path`, makes it durable, and puts it in place.
+///
+/// A link is followed: whoever keeps the file on a volume of its own finds the new one there.
 pub fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let (folder, draft) = draft(path, content)?;
-    draft.persist(path).map_err(|error| error.error)?;
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (folder, draft) = draft(&path, content)?;
+    draft.persist(&path).map_err(|error| error.error)?;
     std::fs::File::open(folder)?.sync_all()
 }
 

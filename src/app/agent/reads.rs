@@ -153,13 +153,14 @@ impl Runs {
         named(caller, run_id)
     }
 
-    /// Whether nothing more can happen to a run.
-    pub async fn inspect_is_final(&self, caller: &Caller, run: RunId) -> Result<bool, Problem> {
+    /// The last event's number, and whether nothing more can happen to the run.
+    pub async fn standing(&self, caller: &Caller, run: RunId) -> Result<(u64, bool), Problem> {
         let found = self.find(caller, run).await?;
-        Ok(matches!(
+        let ended = matches!(
             found.head.status.as_str(),
             "completed" | "failed" | "cancelled"
-        ))
+        );
+        Ok((found.head.version, ended))
     }
 
     /// The caller's runs, newest first.

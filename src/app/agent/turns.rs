@@ -234,7 +234,15 @@ impl Runs {
             None => TurnOutcome::failed(TurnFailure::ExecutorFailed, Vec::new()),
         };
         let outcome = unprotected(outcome);
-        let finished = self.finish(turn, outcome).await;
+        let mut finished = self.finish(turn, outcome).await;
+        if finished
+            .as_ref()
+            .is_err_and(|problem| problem.code == Code::Internal)
+        {
+            // A result that cannot be recorded is a failed turn, never a claim that nobody ends.
+            let failed = TurnOutcome::failed(TurnFailure::ExecutorFailed, Vec::new());
+            finished = self.finish(turn, failed).await;
+        }
         if finished
             .as_ref()
             .is_err_and(|problem| problem.code != Code::Unavailable)

@@ -101,10 +101,12 @@ fn explained(details: &Value) -> String {
             let path = issue["path"]
                 .as_str()
                 .map_or_else(|| path.join("."), str::to_owned);
-            format!(
-                "\n  {path}: {}",
-                issue["message"].as_str().unwrap_or("refused")
-            )
+            let message = issue["message"].as_str().unwrap_or("refused");
+            if path.is_empty() {
+                format!("\n  {message}")
+            } else {
+                format!("\n  {path}: {message}")
+            }
         });
     let lists = [
         "denied_scopes",

@@ -27,27 +27,20 @@ pub async fn run(args: LogArgs, client: &Client, context: &Context) -> Result<Ex
     let mut response = client
         .stream(&path(&args.run, &["log"]), &[], HeaderMap::new())
         .await?;
-    let Some(file) = args.out else {
+    let Some(file) = args.out.filter(|file| file != Path::new("-")) else {
         while let Some(piece) = piece(&mut response).await? {
             context.output.bytes(&piece)?;
         }
         return Ok(Exit::Ok);
     };
-    let mut partial = beside(&file).map_err(|error| unwritable(&file, &error))?;
+    let mut target = Target::open(&file).map_err(|error| unwritable(&file, &error))?;
     let mut bytes = 0;
     while let Some(piece) = piece(&mut response).await? {
-        partial
-            .write_all(&piece)
-            .map_err(|error| unwritable(&file, &error))?;
+        let written = target.write_all(&piece);
+        written.map_err(|error| unwritable(&file, &error))?;
         bytes += piece.len();
     }
-    partial
-        .as_file()
-        .sync_all()
-        .map_err(|error| unwritable(&file, &error))?;
-    partial
-        .persist(&file)
-        .map_err(|error| unwritable(&file, &error.error))?;
+    target.finish().map_err(|error| unwritable(&file, &error))?;
     let shown = file.display().to_string();
     context
         .output
@@ -57,6 +50,51 @@ pub async fn run(args: LogArgs, client: &Client, context: &Context) -> Result<Ex
             ))
         })?;
     Ok(Exit::Ok)
+}
+
+/// Where a log goes.
+enum Target {
+    /// A file that appears whole or not at all, in place of a regular file or of nothing.
+    Whole {
+        partial: NamedTempFile,
+        file: PathBuf,
+    },
+    /// A device or a pipe: written as it comes, and never replaced.
+    Stream(std::fs::File),
+}
+
+impl Target {
+    fn open(file: &Path) -> std::io::Result<Self> {
+        // A link's target is what its owner means.
+        let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        match std::fs::metadata(&file) {
+            Ok(found) if !found.is_file() => std::fs::OpenOptions::new()
+                .write(true)
+                .open(&file)
+                .map(Self::Stream),
+            _ => Ok(Self::Whole {
+                partial: beside(&file)?,
+                file,
+            }),
+        }
+    }
+
+    fn write_all(&mut self, piece: &[u8]) -> std::io::Result<()> {
+        match self {
+            Self::Whole { partial, .. } => partial.write_all(piece),
+            Self::Stream(stream) => stream.write_all(piece),
+        }
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            Self::Whole { partial, file } => {
+                partial.as_file().sync_all()?;
+                partial.persist(file).map(drop).map_err(|error| error.error)
+            }
+            Self::Stream(mut stream) => stream.flush(),
+        }
+    }
 }
 
 /// In the folder of the target: a rename does not cross file systems.

@@ -38,6 +38,8 @@ fn lines(run: &Value) -> Vec<(&'static str, String)> {
             .as_str()
             .map(|summary| ("summary", summary.to_owned())),
     );
+    let product = &run["latest_result"]["terminal_product"]["text"];
+    lines.extend(product.as_str().map(|answer| ("answer", answer.to_owned())));
     for (key, field) in [
         ("unresolved", "unresolved_requirements"),
         ("conflict", "contradictions"),

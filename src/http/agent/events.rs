@@ -97,9 +97,15 @@ async fn stream(
     let after = resumed.unwrap_or(query.after_seq);
     // The first page also answers for the run's existence, before any byte of a stream is sent.
     let first = door.runs.page(&caller, run, after, 1).await?;
-    if first.events.is_empty() && door.runs.inspect_is_final(&caller, run).await? {
-        // Nothing can follow: 204 tells a browser not to connect again.
-        return Ok(HttpResponse::NoContent().finish());
+    let mut after = after;
+    if first.events.is_empty() {
+        let (last, ended) = door.runs.standing(&caller, run).await?;
+        if ended {
+            // Nothing can follow: 204 tells a browser not to connect again.
+            return Ok(HttpResponse::NoContent().finish());
+        }
+        // A position beyond the end would wait for an event that is not the next.
+        after = after.min(last);
     }
     let following = Following {
         door: Arc::clone(door),

@@ -2,6 +2,7 @@
 
 use helix_aggregates::agent::evidence::item::{ToolOutcome, ToolReceipt};
 use helix_aggregates::canonical;
+use helix_aggregates::text::prefix;
 use sha2::{Digest, Sha256};
 
 use crate::solver::seam::TurnInput;
@@ -42,6 +43,9 @@ pub(in crate::solver) fn digest(parts: &[&[u8]]) -> String {
     hex::encode(hasher.finalize())
 }
 
+/// Of a call's arguments a receipt keeps so many UTF-16 code units.
+const ARGUMENTS_LENGTH: usize = 16_000;
+
 /// A call that was admitted or is about to be refused.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
@@ -59,6 +63,8 @@ impl Call {
         arguments: &serde_json::Value,
     ) -> Self {
         let arguments = String::from_utf8_lossy(&canonical::to_vec(arguments)).into_owned();
+        // What a person wrote can be longer, once escaped, than a receipt may keep.
+        let arguments = prefix(&arguments, ARGUMENTS_LENGTH).to_owned();
         Self {
             ordinal,
             capability,

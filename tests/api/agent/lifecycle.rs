@@ -130,3 +130,33 @@ async fn an_abandoned_turn_is_recovered_by_itself_and_its_key_is_of_unknown_outc
     );
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_longest_texts_a_request_may_hold_are_a_turn_like_any_other() {
+    let setup = Setup {
+        turns: Turns::Solved,
+        library: vec![("ferries.txt", b"The last ferry leaves at 21:15.\n".to_vec())],
+        ..Setup::default()
+    };
+    let app = TestApp::with(setup).await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let words: String = (0..20_000)
+        .map(|n| if n % 500 == 499 { ' ' } else { '\u{e9}' })
+        .collect();
+    for (number, objective) in ["x".repeat(20_000), words.clone()].iter().enumerate() {
+        let body = json!({"objective": objective, "database_scope": ["research_library"]});
+        let run = client
+            .start(&format!("long-text-start-{number}"), &body)
+            .await
+            .ok(201)
+            .run_id();
+        let body = json!({"expected_version": 1, "instruction": words});
+        let turn = client
+            .continue_run(&run, &format!("long-text-turn-{number}"), &body)
+            .await
+            .ok(200);
+        assert_eq!(turn.body["lifecycle_status"], "waiting");
+        assert_eq!(client.inspect(&run).await.ok(200).body, turn.body);
+    }
+    app.finish().await;
+}

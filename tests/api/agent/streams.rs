@@ -223,3 +223,26 @@ async fn unlinking_closes_open_streams_at_once_on_every_server() {
     assert_eq!((rest[0].id, rest.len()), (Some(2), 2));
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_asked_for_beyond_the_end_still_hears_how_the_run_ends() {
+    let app = TestApp::start().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let run = client
+        .start("beyond-the-end-1", &json!({"objective": "List"}))
+        .await
+        .run_id();
+    let mut following = Following::open(&client, &run, "", Some("999")).await;
+    client
+        .cancel(&run, "beyond-the-end-2", &json!({"expected_version": 1}))
+        .await
+        .ok(200);
+    let cancelled = following.next().await.expect("an event");
+    assert_eq!(
+        (cancelled.id, cancelled.event.as_str()),
+        (Some(2), "run_cancelled")
+    );
+    assert_eq!(following.next().await.expect("a last word").event, "closed");
+    assert_eq!(following.next().await, None);
+    app.finish().await;
+}
