@@ -16,22 +16,7 @@ pub struct Answer {
 
 impl Answer {
     pub async fn of(request: RequestBuilder) -> Self {
-        let mut response = None;
-        // A machine under load may not come to read a request's head in its five seconds; such a
-        // request was never looked at, and any client asks again.
-        for again in [request.try_clone(), request.try_clone(), Some(request)]
-            .into_iter()
-            .flatten()
-        {
-            let answered = again.send().await.expect("the server answers");
-            let unread =
-                answered.status() == 408 && !answered.headers().contains_key("x-request-id");
-            response = Some(answered);
-            if !unread {
-                break;
-            }
-        }
-        let response = response.expect("a request was sent");
+        let response = request.send().await.expect("the server answers");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await.expect("the answer is complete");
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
