@@ -32,7 +32,7 @@ pub async fn run(args: BenchArgs, context: &Context) -> Result<Exit, Failure> {
     };
     let progress = Progress::on_terminal();
     let report = tokio::select! {
-        report = crate::bench::run(&order, &progress) => report.map_err(failed)?,
+        report = crate::bench::run(&order, &progress) => report.map_err(|error| failed(&error))?,
         _ = tokio::signal::ctrl_c() => {
             return Err(Failure::new(Exit::No, "interrupted", "stopped before there were figures"));
         }
@@ -62,8 +62,8 @@ fn print(report: &Report, context: &Context) -> Result<(), Failure> {
     })
 }
 
-fn failed(error: BenchError) -> Failure {
-    if let BenchError::Postgres(error) = &error {
+fn failed(error: &BenchError) -> Failure {
+    if let BenchError::Postgres(error) = error {
         return Failure::unavailable("no_postgres", error.to_string()).fix(error.fix());
     }
     Failure::unavailable("not_measured", error.to_string())

@@ -47,18 +47,13 @@ fn in_place(
     tagged.extend_from_slice(b"{\"");
     tagged.extend_from_slice(stored.kind.as_bytes());
     tagged.extend_from_slice(b"\":");
-    let known = match key {
-        Some(key) => splice::open_marks(
-            &stored.payload,
-            key,
-            &sealing::place(stream, stored.seq),
-            &mut tagged,
-        )?,
-        None => {
-            tagged.extend_from_slice(&stored.payload);
-            true
-        }
-    };
+    let mut known = true;
+    if let Some(key) = key {
+        let place = sealing::place(stream, stored.seq);
+        known = splice::open_marks(&stored.payload, key, &place, &mut tagged)?;
+    } else {
+        tagged.extend_from_slice(&stored.payload);
+    }
     tagged.push(b'}');
     Ok(known.then_some(tagged))
 }
