@@ -47,86 +47,26 @@ const SECONDS: &[f64] = &[
 
 impl Metrics {
     /// Registers every metric once.
+    #[rustfmt::skip]
     pub fn new() -> Result<Self, prometheus::Error> {
         let registry = Registry::new();
         let r = &registry;
         let inner = Inner {
-            requests: histograms(
-                r,
-                "http_request_duration_seconds",
-                "Time to answer a request.",
-                &["route", "method", "code"],
-            )?,
-            turns: histograms(
-                r,
-                "turn_duration_seconds",
-                "Time a turn took, by how it ended.",
-                &["outcome"],
-            )?,
+            requests: histograms(r, "http_request_duration_seconds", "Time to answer a request.", &["route", "method", "code"])?,
+            turns: histograms(r, "turn_duration_seconds", "Time a turn took, by how it ended.", &["outcome"])?,
             turns_running: gauge(r, "turns_running", "Turns executing in this process.")?,
-            idempotency: counters(
-                r,
-                "idempotency_total",
-                "Keyed operations, by result.",
-                &["result"],
-            )?,
-            version_conflicts: counter(
-                r,
-                "version_conflicts_total",
-                "Commands refused for a stale version.",
-            )?,
-            appended_events: counter(
-                r,
-                "events_appended_total",
-                "Events committed by this process.",
-            )?,
-            append_conflicts: counter(
-                r,
-                "append_conflicts_total",
-                "Appends refused because a stream head moved.",
-            )?,
+            idempotency: counters(r, "idempotency_total", "Keyed operations, by result.", &["result"])?,
+            version_conflicts: counter(r, "version_conflicts_total", "Commands refused for a stale version.")?,
+            appended_events: counter(r, "events_appended_total", "Events committed by this process.")?,
+            append_conflicts: counter(r, "append_conflicts_total", "Appends refused because a stream head moved.")?,
             append_queue: gauge(r, "append_queue_depth", "Commands waiting for a flush.")?,
-            flush_commands: histogram(
-                r,
-                "flush_commands",
-                "Commands in one flush.",
-                &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0],
-            )?,
-            flush_seconds: histogram(
-                r,
-                "flush_duration_seconds",
-                "Time of one flush, its commit included.",
-                SECONDS,
-            )?,
-            flush_splits: counter(
-                r,
-                "flush_splits_total",
-                "Flushes split because a part was refused.",
-            )?,
-            pool_connections: gauges(
-                r,
-                "pool_connections",
-                "Database connections, by state.",
-                &["state"],
-            )?,
-            projection_lag: gauges(
-                r,
-                "projection_lag_events",
-                "Events a projection has not folded yet.",
-                &["projection"],
-            )?,
-            projection_parked: gauges(
-                r,
-                "projection_parked_streams",
-                "Streams parked by a projection.",
-                &["projection"],
-            )?,
-            recovered: counters(
-                r,
-                "runs_swept_total",
-                "Runs changed by the sweeper, by transition.",
-                &["transition"],
-            )?,
+            flush_commands: histogram(r, "flush_commands", "Commands in one flush.", &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0])?,
+            flush_seconds: histogram(r, "flush_duration_seconds", "Time of one flush, its commit included.", SECONDS)?,
+            flush_splits: counter(r, "flush_splits_total", "Flushes split because a part was refused.")?,
+            pool_connections: gauges(r, "pool_connections", "Database connections, by state.", &["state"])?,
+            projection_lag: gauges(r, "projection_lag_events", "Events a projection has not folded yet.", &["projection"])?,
+            projection_parked: gauges(r, "projection_parked_streams", "Streams parked by a projection.", &["projection"])?,
+            recovered: counters(r, "runs_swept_total", "Runs changed by the sweeper, by transition.", &["transition"])?,
             registry,
         };
         Ok(Self {

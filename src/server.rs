@@ -122,7 +122,11 @@ impl Running {
         let core = Core::open(&database.options, kek_file, core_config(config), metrics).await?;
         let runs = Runs::new(Arc::clone(&core), parts::run_settings(config), executor);
         let base = config.server.public_url.base(address);
-        let door = parts::agent_door(config, &core, runs.clone(), base.clone())?;
+        let listener = parts::Listener {
+            address,
+            base: base.clone(),
+        };
+        let door = parts::agent_door(config, &core, runs.clone(), listener)?;
         let sweeper = Sweeper::new(runs.clone());
         tasks.spawn(sweeper.clone().run());
         let projectors = Projectors::new(Arc::clone(runs.core()));

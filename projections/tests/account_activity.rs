@@ -29,7 +29,7 @@ fn started(profile: &str) -> FeedEvent {
     let public = json!({"version": 1, "lifecycle_status": "waiting",
         "completion_status": "needs_more_evidence", "terminal_authority_status": "not_evaluated"});
     let contract = json!({"min_evidence_refs": 0, "require_terminal_authority": false,
-        "required_output_fields": [], "max_unresolved_requirements": 0, "allow_conflicts": false});
+        "required_output_fields": {"$sealed": "AAAA"}, "max_unresolved_requirements": 0, "allow_conflicts": false});
     let state = json!({"at": AT, "owner": sealed, "profile": profile, "objective": sealed,
         "constraints": sealed, "database_scope": [], "completion_contract": contract, "max_steps": 4,
         "expires_at": AT, "policy": {"allowed_tools": [], "required_evidence": [], "policy_hash": "x"},

@@ -11,10 +11,12 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use serde_json::json;
 use tokio::sync::watch;
 
+use super::pipeline;
 use super::rate_limit::WindowLimiter;
 use super::transport::TransportRules;
 use crate::app::access::admission::Admission;
 use crate::app::agent::runs::Runs;
+use crate::app::problem::{Code, Problem};
 use crate::auth::bearer::BearerVerifier;
 use crate::config::BaseUrl;
 use crate::metrics::Metrics;
@@ -88,15 +90,24 @@ impl FromRequest for Door {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let readiness = request.app_data::<Data<Readiness>>();
-        let state = match readiness.map(|readiness| (readiness.door(), readiness.is_draining())) {
-            Some((Some(door), false)) => return ready(Ok(Self(Arc::clone(door)))),
-            Some((_, true)) => "draining",
-            Some((None, false)) | None => "migrating",
+        let (state, response) = match readiness
+            .and_then(|readiness| Some((readiness.door()?, readiness.is_draining())))
+        {
+            Some((door, false)) => return ready(Ok(Self(Arc::clone(door)))),
+            // A server that has a door refuses through it, with the headers every answer has.
+            Some((door, true)) => (
+                "draining",
+                pipeline::refuse(door, request, Problem::new(Code::Unavailable)),
+            ),
+            None => ("migrating", not_yet()),
         };
-        let response = HttpResponse::ServiceUnavailable()
-            .insert_header((header::RETRY_AFTER, "1"))
-            .insert_header((header::CACHE_CONTROL, "no-store"))
-            .json(json!({ "status": state }));
         ready(Err(InternalError::from_response(state, response)))
     }
+}
+
+fn not_yet() -> HttpResponse {
+    HttpResponse::ServiceUnavailable()
+        .insert_header((header::RETRY_AFTER, "1"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .json(json!({ "status": "migrating" }))
 }

@@ -1,5 +1,6 @@
 //! Configuration turned into the parts that need it. Each part gets its own section.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -43,12 +44,19 @@ pub(super) fn run_settings(config: &Config) -> RunSettings {
     }
 }
 
+/// Where the doors are found.
+pub(super) struct Listener {
+    pub address: SocketAddr,
+    pub base: BaseUrl,
+}
+
 pub(super) fn agent_door(
     config: &Config,
     core: &Arc<Core>,
     runs: Runs,
-    base: BaseUrl,
+    listener: Listener,
 ) -> Result<AgentDoor, StartError> {
+    let base = listener.base;
     let developers = if config.production {
         DeveloperRule::Listed(config.agent.developers.iter().cloned().collect())
     } else {
@@ -60,7 +68,7 @@ pub(super) fn agent_door(
         |limit: Option<std::num::NonZeroU32>| limit.map_or(0, |limit| i64::from(limit.get()));
     Ok(AgentDoor {
         admission: Admission::new(Arc::clone(core), developers),
-        verifier: BearerVerifier::new(bearer(&config.oauth, config.production), clock),
+        verifier: BearerVerifier::new(bearer(config, listener.address), clock),
         transport: transport(config, &base)?,
         base,
         body_limit: config.limits.agent_body,
@@ -89,12 +97,20 @@ fn transport(config: &Config, base: &BaseUrl) -> Result<TransportRules, StartErr
     .map_err(|error| StartError::Setting(error.to_string()))
 }
 
-fn bearer(oauth: &OAuth, production: bool) -> BearerConfig {
-    match oauth {
+fn bearer(config: &Config, address: SocketAddr) -> BearerConfig {
+    // A second audience for trying things out (`agent-api` 11.2).
+    let loopback = (!config.production).then(|| format!("http://127.0.0.1:{}/mcp", address.port()));
+    match &config.oauth {
         OAuth::BuiltIn => BearerConfig::NotConfigured,
         OAuth::Incomplete { .. } => BearerConfig::Malformed,
-        OAuth::External(external) => BearerConfig::Jwks(jwks(external, production)),
-        OAuth::LocalHs256(local) => BearerConfig::LocalHs256(local_issuer(local)),
+        OAuth::External(external) => BearerConfig::Jwks(JwksConfig {
+            loopback_audience: loopback,
+            ..jwks(external, config.production)
+        }),
+        OAuth::LocalHs256(local) => BearerConfig::LocalHs256(LocalConfig {
+            loopback_audience: loopback,
+            ..local_issuer(local)
+        }),
     }
 }
 

@@ -71,9 +71,9 @@ impl DbClock {
 
     pub fn now(&self) -> Timestamp {
         let sample = *self.sample.read().unwrap_or_else(PoisonError::into_inner);
-        let since = sample
-            .taken
-            .map_or(Duration::ZERO, |taken| self.started.elapsed() - taken);
+        let since = sample.taken.map_or(Duration::ZERO, |taken| {
+            self.started.elapsed().saturating_sub(taken)
+        });
         Timestamp::from_millis(sample.at_ms).plus(since)
     }
 

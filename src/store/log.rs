@@ -102,9 +102,12 @@ impl<D: Inline> Log<D> {
         head: &StreamHead,
     ) -> Result<Arc<Loaded<D>>, StoreError> {
         if let Some(loaded) = self.cache.get(&stream.id)
-            && (loaded.version, loaded.head) == (head.version, head.head)
+            && loaded.version <= head.version
         {
-            return Ok(loaded);
+            if (loaded.version, loaded.head) == (head.version, head.head) {
+                return Ok(loaded);
+            }
+            return self.catch_up(stream, &loaded).await;
         }
         self.load(stream).await
     }
@@ -118,8 +121,34 @@ impl<D: Inline> Log<D> {
 
     /// Folds the stream from its first event, checking every link.
     pub async fn fold(&self, stream: &Stream) -> Result<Loaded<D>, StoreError> {
-        let mut loaded = Loaded::default();
-        let mut page = page(self.core.pool.clone(), stream.lane, stream.id, 0).await?;
+        self.fold_on(stream, Loaded::default()).await
+    }
+
+    /// Folds what was appended after `known`, and keeps it in memory. Every link is checked from
+    /// `known` on, so a state that is not of this log's past is found out and folded anew.
+    async fn catch_up(
+        &self,
+        stream: &Stream,
+        known: &Loaded<D>,
+    ) -> Result<Arc<Loaded<D>>, StoreError> {
+        match self.fold_on(stream, known.clone()).await {
+            Ok(loaded) => {
+                let loaded = Arc::new(loaded);
+                self.cache.insert(stream.id, Arc::clone(&loaded));
+                Ok(loaded)
+            }
+            Err(StoreError::Damaged(_)) => self.load(stream).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn fold_on(
+        &self,
+        stream: &Stream,
+        mut loaded: Loaded<D>,
+    ) -> Result<Loaded<D>, StoreError> {
+        let after = loaded.version;
+        let mut page = page(self.core.pool.clone(), stream.lane, stream.id, after).await?;
         loop {
             let full = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
             // The next page is on its way while this one is folded.
@@ -205,7 +234,7 @@ impl<D: Inline> Log<D> {
                 Ok(prepared) => prepared,
                 // A refusal must not rest on a state that another process may have moved.
                 Err(ExecuteError::Refused(_)) if !fresh => {
-                    (loaded, fresh) = (self.load(stream).await?, true);
+                    (loaded, fresh) = (self.catch_up(stream, &loaded).await?, true);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -221,7 +250,7 @@ impl<D: Inline> Log<D> {
                 }
                 Err(StoreError::HeadMoved) if attempt < ATTEMPTS => {
                     attempt += 1;
-                    (loaded, fresh) = (self.load(stream).await?, true);
+                    (loaded, fresh) = (self.catch_up(stream, &loaded).await?, true);
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -86,7 +86,8 @@ impl Sweeper {
         let limit = self.runs.settings().abandon_after() + AFTER_TAKE_OVER;
         let (command, transition) = match due.status.as_str() {
             "running" => {
-                let earliest = Timestamp::from_millis(due.due_ms).plus(limit - EARLIEST_RECOVERY);
+                let earliest = Timestamp::from_millis(due.due_ms)
+                    .plus(limit.saturating_sub(EARLIEST_RECOVERY));
                 if stamp.at <= earliest {
                     return Ok(false);
                 }

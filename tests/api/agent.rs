@@ -14,6 +14,7 @@ mod lifecycle;
 mod limits;
 mod lists;
 mod logs;
+mod marks;
 mod questions;
 mod scopes;
 mod starts;

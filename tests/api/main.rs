@@ -12,6 +12,7 @@ mod fixtures;
 mod harness;
 mod issuer;
 mod process;
+mod races;
 mod raw;
 mod routes;
 mod rows;

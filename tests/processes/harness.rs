@@ -14,7 +14,6 @@ use serde_json::Value;
 use sqlx::postgres::PgConnectOptions;
 use tempfile::TempDir;
 
-use client::Client;
 use process::Server;
 
 const SECRET: &str = "tests-only-secret-of-more-than-32-characters";
@@ -234,10 +233,6 @@ impl Site {
                 .expect("the cluster runs")
                 .connect_options("helix"),
         }
-    }
-
-    pub fn client(&self, server: &Server, caller: &Caller) -> Client {
-        Client::new(server.url.clone(), caller.token.clone())
     }
 }
 

@@ -14,7 +14,7 @@ async fn a_second_server_is_told_who_is_there_and_may_follow_a_dead_one() {
     let server = site.start(0).await;
     let ana = site.caller("ana").await;
     let request = Keyed::start("kept-over-a-crash", "List the ferries");
-    let started = site.client(&server, &ana).send(&request).await.ok(201);
+    let started = server.client(&ana).send(&request).await.ok(201);
     let holder = server.pid().as_raw_nonzero().to_string();
     let refused = site.run(0, &["serve"], "").await.expect(3);
     assert!(
@@ -24,10 +24,7 @@ async fn a_second_server_is_told_who_is_there_and_may_follow_a_dead_one() {
     );
     assert!(refused.err.contains("fix: "), "{}", refused.err);
     // The refused one has changed nothing for the first.
-    assert_eq!(
-        site.client(&server, &ana).send(&request).await.text,
-        started.text
-    );
+    assert_eq!(server.client(&ana).send(&request).await.text, started.text);
 
     let postmaster = std::fs::read_to_string(site.data_dir(0).join("pg/postmaster.pid")).unwrap();
     let postmaster = pid(postmaster.lines().next().unwrap().parse().unwrap());
@@ -35,7 +32,7 @@ async fn a_second_server_is_told_who_is_there_and_may_follow_a_dead_one() {
     kill_process(postmaster, Signal::KILL).unwrap();
     server.kill().await;
     let server = Server::spawn(site.command(0), site.log(0), Duration::from_secs(10)).await;
-    let again = site.client(&server, &ana).send(&request).await.ok(201);
+    let again = server.client(&ana).send(&request).await.ok(201);
     assert!(again.is_replay());
     assert_eq!(again.text, started.text);
     server.stop().await;

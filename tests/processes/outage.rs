@@ -30,7 +30,7 @@ impl Light {
                     if *stopped.borrow() {
                         break;
                     }
-                    let request = Keyed::start(&format!("{name}-{number}"), "List the ferries");
+                    let request = Keyed::start(&format!("{name}-{number:04}"), "List the ferries");
                     let answer = client.send(&request).await;
                     if answer.is_ok() {
                         acknowledged.push((request, answer));
@@ -89,13 +89,13 @@ async fn a_server_outlives_its_backends_and_its_postmaster() {
     let site = Site::embedded();
     let mut server = site.start(0).await;
     let ana = site.caller("ana").await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     for (round, blow) in ["backends", "postmaster", "backends", "postmaster"]
         .iter()
         .enumerate()
     {
         let light = Light::on(&client, &format!("light-{round}"));
-        recovered(&client, &format!("warm-{round}")).await;
+        recovered(&client, &format!("warming-{round}")).await;
         if *blow == "backends" {
             let mut beside = Beside::open(site.database()).await;
             let ended = beside
@@ -106,7 +106,7 @@ async fn a_server_outlives_its_backends_and_its_postmaster() {
             kill_process(postmaster(&site), Signal::KILL).unwrap();
         }
         client.get("/healthz").await.ok(200);
-        recovered(&client, &format!("again-{round}")).await;
+        recovered(&client, &format!("again-up-{round}")).await;
         assert!(light.off(&client).await > 0);
         assert!(server.is_running());
     }
@@ -123,7 +123,7 @@ async fn a_database_that_has_fallen_silent_is_a_typed_failure_in_bounded_time() 
     let site = Site::embedded();
     let server = site.start(0).await;
     let ana = site.caller("ana").await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     let run = client
         .send(&Keyed::start("before-it", "List the ferries"))
         .await
@@ -131,8 +131,9 @@ async fn a_database_that_has_fallen_silent_is_a_typed_failure_in_bounded_time() 
         .run_id();
     // Every process of the cluster stands still: connections stay open and nothing answers.
     let all = processes_of(postmaster(&site).as_raw_nonzero().get());
-    all.iter()
-        .for_each(|one| kill_process(*one, Signal::STOP).unwrap());
+    for one in &all {
+        kill_process(*one, Signal::STOP).unwrap();
+    }
     client.get("/healthz").await.ok(200);
     let requests = (0..8).map(|number| {
         let (client, run) = (client.clone(), run.clone());
@@ -155,8 +156,9 @@ async fn a_database_that_has_fallen_silent_is_a_typed_failure_in_bounded_time() 
         refused(&answer.expect("an answer in bounded time").unwrap());
     }
     assert_eq!(client.get("/readyz").await.status, 503);
-    all.iter()
-        .for_each(|one| kill_process(*one, Signal::CONT).unwrap());
+    for one in &all {
+        kill_process(*one, Signal::CONT).unwrap();
+    }
     recovered(&client, "after-it-00").await;
     assert_eq!(client.inspect(&run).await.version(), 1);
     server.stop().await;

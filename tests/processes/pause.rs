@@ -27,7 +27,7 @@ async fn crashed_turn(
     key: &str,
 ) -> (String, Keyed) {
     let server = site.start(0).await;
-    let client = site.client(&server, token);
+    let client = server.client(token);
     let run = client
         .send(&Keyed::start(key, "List the ferries"))
         .await
@@ -54,7 +54,7 @@ async fn a_turn_killed_in_the_middle_is_taken_over_by_the_next_continue() {
     let mut beside = Beside::open(site.database()).await;
     let (run, turn) = crashed_turn(&site, &mut beside, &ana, "taken-over").await;
     let server = site.start(0).await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     let next = Keyed::continue_run(&run, "the-next-turn", 2);
     client.send(&next).await.expect(409, "run_busy");
     client
@@ -81,7 +81,7 @@ async fn a_turn_killed_in_the_middle_is_taken_over_by_the_next_continue() {
         ]
     );
     assert_ne!(taken.body["lifecycle_status"], "running");
-    unknown_after_its_lease(&client, &mut beside, &turn).await;
+    unknown_after_its_lease(&client, &mut beside, &turn, &run).await;
     beside.check().await;
 }
 
@@ -93,7 +93,7 @@ async fn a_turn_killed_in_the_middle_is_freed_by_itself() {
     let mut beside = Beside::open(site.database()).await;
     let (run, turn) = crashed_turn(&site, &mut beside, &ana, "set-free").await;
     let server = site.start(0).await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     assert_eq!(
         client.inspect(&run).await.body["lifecycle_status"],
         "running"
@@ -112,7 +112,7 @@ async fn a_turn_killed_in_the_middle_is_freed_by_itself() {
         client.event_names(&run).await.last().unwrap(),
         "runtime_recovered"
     );
-    unknown_after_its_lease(&client, &mut beside, &turn).await;
+    unknown_after_its_lease(&client, &mut beside, &turn, &run).await;
     client
         .send(&Keyed::continue_run(&run, "on-it-goes", 3))
         .await
@@ -120,10 +120,10 @@ async fn a_turn_killed_in_the_middle_is_freed_by_itself() {
     beside.check().await;
 }
 
-async fn unknown_after_its_lease(client: &Client, beside: &mut Beside, turn: &Keyed) {
+async fn unknown_after_its_lease(client: &Client, beside: &mut Beside, turn: &Keyed, run: &str) {
     beside.advance(121 * SECOND).await;
     let unknown = client.send(turn).await.expect(409, "outcome_unknown");
-    assert_eq!(unknown.body["details"]["claimed_version"], 2);
+    assert_eq!(unknown.body["details"]["run_id"], run);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,7 +131,7 @@ async fn a_server_that_slept_through_its_claim_cannot_finish() {
     let site = short_turns().await;
     let (sleeper, other) = (site.start(0).await, site.start(1).await);
     let ana = site.caller("ana").await;
-    let (asleep, awake) = (site.client(&sleeper, &ana), site.client(&other, &ana));
+    let (asleep, awake) = (sleeper.client(&ana), other.client(&ana));
     let run = asleep
         .send(&Keyed::start("a-long-sleep", "List the ferries"))
         .await

@@ -11,7 +11,7 @@ async fn sixty_four_identical_starts_over_two_servers_have_one_effect() {
     let site = Site::shared_database().await;
     let servers = [site.start(0).await, site.start(1).await];
     let ana = site.caller("ana").await;
-    let clients = servers.each_ref().map(|server| site.client(server, &ana));
+    let clients = servers.each_ref().map(|server| server.client(&ana));
     let mut beside = Beside::open(site.database()).await;
     beside.close_gate("run_started").await;
     let request = Keyed::start("one-key-for-all", "List the ferries");
@@ -49,7 +49,7 @@ async fn a_start_whose_server_dies_between_commit_and_answer_is_replayed() {
     let site = Site::shared_database().await;
     let server = site.start(0).await;
     let ana = site.caller("ana").await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     let mut beside = Beside::open(site.database()).await;
     beside.close_gate("run_started").await;
     let request = Keyed::start("a-key-of-its-own", "List the ferries");
@@ -63,7 +63,7 @@ async fn a_start_whose_server_dies_between_commit_and_answer_is_replayed() {
     beside.open_gate().await;
     assert!(first.await.unwrap().is_err(), "nobody was left to answer");
     let server = site.start(0).await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     let again = client.send(&request).await.ok(201);
     assert!(again.is_replay());
     assert_eq!(again.version(), 1);

@@ -18,7 +18,7 @@ async fn twenty_stops_under_sixteen_callers_keep_every_acknowledged_effect() {
     let ana = site.caller("ana").await;
     let mut runs = 0;
     for round in 0..20 {
-        let client = site.client(&server, &ana);
+        let client = server.client(&ana);
         let storm = Storm::begin(&client, round, 1 + seed.below(100), &mut seed);
         storm.reached().await;
         server.signal(Signal::TERM);
@@ -30,7 +30,7 @@ async fn twenty_stops_under_sixteen_callers_keep_every_acknowledged_effect() {
         );
         let done = storm.ended().await;
         server = site.start(0).await;
-        runs += done.retried(&site.client(&server, &ana)).await.len();
+        runs += done.retried(&server.client(&ana)).await.len();
         let mut beside = Beside::open(site.database()).await;
         assert_eq!(beside.runs().await, i64::try_from(runs).unwrap());
         beside.check().await;
@@ -42,7 +42,7 @@ async fn a_stop_does_not_wait_for_a_turn_that_does_not_end() {
     let site = Site::shared_database().await;
     let mut server = site.start(0).await;
     let ana = site.caller("ana").await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     let run = client
         .send(&Keyed::start("cut-short", "List the ferries"))
         .await
@@ -65,7 +65,7 @@ async fn a_stop_does_not_wait_for_a_turn_that_does_not_end() {
     assert!(!answered, "a turn that was not stored is not acknowledged");
     beside.break_gate().await;
     let server = site.start(0).await;
-    let client = site.client(&server, &ana);
+    let client = server.client(&ana);
     client
         .send(&turn)
         .await

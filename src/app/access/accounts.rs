@@ -1,5 +1,8 @@
 //! Accounts and bindings from the operator's side (`operations` 3).
 
+mod error;
+mod view;
+
 use std::sync::Arc;
 
 use helix_aggregates::access::account::Account;
@@ -9,7 +12,6 @@ use helix_aggregates::access::account::command::{
 use helix_aggregates::access::account::error::AccountError;
 use helix_aggregates::access::agent_account::AgentAccount;
 use helix_aggregates::access::agent_account::command::{AgentAccountCommand, NewBinding};
-use helix_aggregates::access::agent_account::error::AgentAccountError;
 use helix_aggregates::ids::{AccountId, binding_ref};
 use helix_aggregates::text::Text;
 use helix_aggregates::time::Timestamp;
@@ -26,71 +28,8 @@ use crate::store::log::{ExecuteError, Log, Meta, Stream};
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
 
-/// Why an account command had no effect.
-#[derive(Debug, thiserror::Error)]
-pub enum AccountsError {
-    #[error(transparent)]
-    Account(#[from] AccountError),
-    #[error(transparent)]
-    Binding(#[from] AgentAccountError),
-    #[error("another account has this e-mail address")]
-    EmailTaken,
-    #[error("there is no such account")]
-    NoAccount,
-    #[error("there is no such binding")]
-    NoBinding,
-    #[error("{field}: {reason}")]
-    Invalid { field: &'static str, reason: String },
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<ExecuteError<AccountError>> for AccountsError {
-    fn from(error: ExecuteError<AccountError>) -> Self {
-        match error {
-            ExecuteError::Refused(refusal) => refusal.into(),
-            ExecuteError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<ExecuteError<AgentAccountError>> for AccountsError {
-    fn from(error: ExecuteError<AgentAccountError>) -> Self {
-        match error {
-            ExecuteError::Refused(refusal) => refusal.into(),
-            ExecuteError::Store(error) => error.into(),
-        }
-    }
-}
-
-/// An account as the operator sees it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AccountView {
-    pub account_id: AccountId,
-    pub profile_id: String,
-    pub email: String,
-    #[serde(rename = "type")]
-    pub account_type: AccountType,
-}
-
-/// One line of the account list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct AccountLine {
-    #[serde(flatten)]
-    pub account: AccountView,
-    pub name: String,
-    pub created_at: Timestamp,
-    pub bindings: Vec<BindingLine>,
-    /// May lag behind the log by a moment.
-    pub activity: ActivityView,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BindingLine {
-    pub binding_ref: String,
-    pub provider: String,
-    pub status: &'static str,
-}
+pub use error::AccountsError;
+pub use view::{AccountLine, AccountView, BindingLine};
 
 /// The outside identity of a link.
 #[derive(Debug, Clone)]

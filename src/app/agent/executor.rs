@@ -152,7 +152,8 @@ pub async fn race(core: &Core, executor: Arc<dyn TurnExecutor>, turn: ClaimedTur
         biased;
         solved = &mut solving => match solved {
             Ok(outcome) => return outcome,
-            Err(_) => TurnFailure::ExecutorFailed,
+            // It broke down: nothing is left that could say a last word.
+            Err(_) => return TurnOutcome::failed(TurnFailure::ExecutorFailed, Vec::new()),
         },
         () = moved.past(version) => {
             abort.raise(AbortReason::Cancelled);

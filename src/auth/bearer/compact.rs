@@ -26,8 +26,10 @@ pub(super) struct JoseHeader {
     pub token_type: Option<String>,
 }
 
-/// The token of the only `Authorization` value: `Bearer`, one space, visible ASCII without a space.
-/// The scheme is case-sensitive on the agent doors (agent-api 11.2).
+const SCHEME: &[u8] = b"Bearer ";
+
+/// The token of the only `Authorization` value: `Bearer` in any case, one space, visible ASCII
+/// without a space (access 1.2, which replaces agent-api 11.2 here).
 pub(super) fn bearer<'a>(values: &[&'a [u8]]) -> Result<&'a str, BearerError> {
     let value = match values {
         [] => return Err(BearerError::Unauthorized),
@@ -35,7 +37,9 @@ pub(super) fn bearer<'a>(values: &[&'a [u8]]) -> Result<&'a str, BearerError> {
         _ => return Err(BearerError::TwoAuthorizationHeaders),
     };
     value
-        .strip_prefix(b"Bearer ")
+        .split_at_checked(SCHEME.len())
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME))
+        .map(|(_, token)| token)
         .filter(|token| (1..=MAX_TOKEN_BYTES).contains(&token.len()))
         .filter(|token| token.iter().all(u8::is_ascii_graphic))
         .and_then(|token| std::str::from_utf8(token).ok())

@@ -47,13 +47,13 @@ fn in_place(
     tagged.extend_from_slice(b"{\"");
     tagged.extend_from_slice(stored.kind.as_bytes());
     tagged.extend_from_slice(b"\":");
-    let mut known = true;
-    if let Some(key) = key {
+    let known = if let Some(key) = key {
         let place = sealing::place(stream, stored.seq);
-        known = splice::open_marks(&stored.payload, key, &place, &mut tagged)?;
+        splice::open_marks(&stored.payload, key, &place, &mut tagged)?
     } else {
         tagged.extend_from_slice(&stored.payload);
-    }
+        true
+    };
     tagged.push(b'}');
     Ok(known.then_some(tagged))
 }

@@ -1,5 +1,5 @@
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sqlx::{ConnectOptions, Executor};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,7 +10,8 @@ use super::*;
 /// Stands between the store and Postgres and can swallow the answer of a commit.
 struct LossyLine {
     folder: TempDir,
-    swallow: Arc<AtomicBool>,
+    /// The answer of the so-many-th flush from now is swallowed; zero for none.
+    swallow: Arc<AtomicUsize>,
     swallowed: Arc<AtomicUsize>,
 }
 
@@ -20,10 +21,7 @@ impl LossyLine {
         let socket = format!(".s.PGSQL.{}", database.options.get_port());
         let behind: PathBuf = database.options.get_socket().unwrap().join(&socket);
         let listener = UnixListener::bind(folder.path().join(&socket)).unwrap();
-        let (swallow, swallowed) = (
-            Arc::new(AtomicBool::new(false)),
-            Arc::new(AtomicUsize::new(0)),
-        );
+        let (swallow, swallowed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let line = Self {
             folder,
             swallow: Arc::clone(&swallow),
@@ -47,7 +45,7 @@ impl LossyLine {
 async fn carry(
     client: UnixStream,
     server: UnixStream,
-    swallow: Arc<AtomicBool>,
+    swallow: Arc<AtomicUsize>,
     swallowed: Arc<AtomicUsize>,
 ) {
     let ((mut from_client, mut to_client), (mut from_server, mut to_server)) =
@@ -59,7 +57,7 @@ async fn carry(
         let answered = buffer[..read]
             .windows(9)
             .any(|bytes| bytes == b"SELECT 1\0");
-        if answered && swallow.swap(false, Ordering::SeqCst) {
+        if answered && is_next(&swallow) {
             swallowed.fetch_add(1, Ordering::SeqCst);
             break;
         }
@@ -68,6 +66,14 @@ async fn carry(
         }
     }
     up.abort();
+}
+
+/// Counts down to the answer that is swallowed.
+fn is_next(swallow: &AtomicUsize) -> bool {
+    let counted = swallow.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+        left.checked_sub(1)
+    });
+    counted == Ok(1)
 }
 
 for_each_form! {
@@ -82,11 +88,50 @@ for_each_form! {
         let stream = world.stream().await;
         log.execute(&stream, &tick(1), world.stamp(), &Meta::new()).await.unwrap();
         // The load before the append answers with other texts, so the next such answer is the flush's.
-        line.swallow.store(true, Ordering::SeqCst);
+        line.swallow.store(1, Ordering::SeqCst);
         let prepared = log.execute(&stream, &tick(1), world.stamp(), &Meta::new()).await.unwrap();
         assert_eq!(line.swallowed.load(Ordering::SeqCst), 1);
         assert_eq!(prepared.next.version, 2);
         assert_eq!(world.log.load(&stream).await.unwrap().state.count, 2);
+    }
+
+    async fn a_lost_answer_for_many_is_told_to_each_and_done_once(world) {
+        let line = LossyLine::open(&world.database);
+        let options = world.database.options.clone().socket(line.folder.path());
+        let form = world.form;
+        let config = CoreConfig { form, read_connections: 8, ..CoreConfig::default() };
+        let key_file = world.keys.path().join("kek");
+        let core = Core::open(&options, &key_file, config, Metrics::new().unwrap()).await.unwrap();
+        let log = Arc::new(Log::<Tally>::new(Arc::clone(&core)));
+        let mut beside = world.database.options.connect().await.unwrap();
+        // How many share the second flush is for the scheduler to say, so there are several tries.
+        for _ in 0..50 {
+            let mut streams = Vec::new();
+            for _ in 0..8 {
+                streams.push(world.stream().await);
+            }
+            beside.execute("begin; update es.lane set pos = pos").await.unwrap();
+            let stamp = world.stamp();
+            let writing: Vec<_> = streams.iter().map(|stream| {
+                let (log, stream) = (Arc::clone(&log), stream.clone());
+                tokio::spawn(async move { log.execute(&stream, &tick(1), stamp, &Meta::new()).await.unwrap().next.version })
+            }).collect();
+            let blocked = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+            while sqlx::query_scalar::<_, i64>(blocked).fetch_one(&mut beside).await.unwrap() == 0 {}
+            line.swallow.store(2, Ordering::SeqCst);
+            beside.execute("rollback").await.unwrap();
+            for version in writing {
+                assert_eq!(version.await.unwrap(), 1);
+            }
+            line.swallow.store(0, Ordering::SeqCst);
+            for stream in &streams {
+                assert_eq!(world.log.load(stream).await.unwrap().state.count, 1);
+            }
+            if core.metrics.flush_splits.get() > 0 {
+                return;
+            }
+        }
+        panic!("no flush of many was lost");
     }
 
     async fn the_event_table_refuses_change_even_to_its_owner(world) {

@@ -19,7 +19,7 @@ for_each_form! {
                 let (world, stream) = (Arc::clone(&world), stream.clone());
                 tokio::spawn(async move {
                     let mut done = 0;
-                    while done < 10 {
+                    while done < 5 {
                         let tried = world.log.execute(&stream, &tick(1), world.stamp(), &Meta::new()).await;
                         done += u32::from(tried.is_ok());
                     }
@@ -28,13 +28,13 @@ for_each_form! {
             .collect();
         let mut watch = world.core.hub.watch(stream.id);
         let mut seen = Vec::new();
-        while seen.len() < 320 {
+        while seen.len() < 160 {
             let after = u64::try_from(seen.len()).unwrap();
             watch.past(after).await;
             let page = read::events(&world.core.pool, stream.lane, stream.id, after, 200).await.unwrap();
             seen.extend(page.into_iter().map(|event| event.seq));
         }
-        assert_eq!(seen, (1..=320).collect::<Vec<u64>>());
+        assert_eq!(seen, (1..=160).collect::<Vec<u64>>());
         for writer in writers {
             writer.await.unwrap();
         }

@@ -195,3 +195,73 @@ async fn an_expired_run_ends_by_itself_within_30_seconds() {
     );
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_meets_the_expiry_fails_the_run_whatever_it_found() {
+    let app = TestApp::start().await;
+    app.freeze().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let minute = json!({"expires_in_seconds": 60});
+    let late = started(&client, "ferry-plan-0001", minute.clone()).await;
+    let cut = started(&client, "ferry-plan-0002", minute).await;
+    // A perfect result that comes after the moment.
+    let gate = app.script.hold(&Script::success());
+    let body = turn(1);
+    let (failed, ()) = tokio::join!(
+        client.continue_run(&late, "ferry-turn-0001", &body),
+        async {
+            app.script.begun(1).await;
+            app.advance(Duration::from_millis(59_500)).await;
+            let seen = client.inspect(&late).await.ok(200);
+            assert_eq!(seen.body["lifecycle_status"], "running");
+            // Half a second is left to a turn that is never answered.
+            let _gate = app.script.hold(&Script::success());
+            let cut_off = client
+                .continue_run(&cut, "ferry-turn-0001", &body)
+                .await
+                .ok(200);
+            check_expired(&client, &cut, &cut_off.body).await;
+            app.advance(Duration::from_millis(500)).await;
+            gate.open();
+        }
+    );
+    check_expired(&client, &late, &failed.ok(200).body).await;
+    app.finish().await;
+}
+
+async fn check_expired(client: &Client<'_>, run: &str, body: &Value) {
+    let statuses = [
+        "lifecycle_status",
+        "completion_status",
+        "terminal_authority_status",
+    ];
+    assert_eq!(
+        statuses.map(|name| body[name].as_str().unwrap()),
+        ["failed", "failed", "blocked"]
+    );
+    let latest = &body["latest_result"];
+    assert_eq!(
+        (&latest["failure_code"], &latest["status"]),
+        (&json!("run_expired"), &json!(500))
+    );
+    assert_eq!(
+        (&body["version"], &body["budget"]["steps_used"]),
+        (&json!(3), &json!(1))
+    );
+    assert!(body["completed_at"].is_null());
+    let page = client.get(&format!("{RUNS}/{run}/events")).await.ok(200);
+    let last = page.body["events"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    let payload = json!({
+        "version": 3, "lifecycle_status": "failed", "completion_status": "failed",
+        "failure_code": "run_expired",
+    });
+    assert_eq!(
+        (&last["event_type"], &last["payload"]),
+        (&json!("run_failed"), &payload)
+    );
+}

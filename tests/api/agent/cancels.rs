@@ -153,38 +153,41 @@ async fn a_cancel_reaches_the_run_it_names_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cancel_during_a_turn_ends_the_run_at_once_and_the_turn_has_no_effect() {
-    let app = TestApp::start().await;
+async fn a_cancel_during_a_turn_ends_the_run_at_once_from_whatever_server_it_comes() {
+    let mut app = TestApp::start().await;
+    app.add_server().await;
     let client = Client::new(&app, &app.caller("ana").await);
-    let run = started(&client, "ferry-plan-0001").await;
-    // The gate stays shut: the turn ends because it is told to.
-    let _gate = app.script.hold(&Script::success());
-    let turn = json!({"expected_version": 1, "instruction": "go"});
-    let (lost, cancelled) =
-        tokio::join!(client.continue_run(&run, "ferry-turn-0001", &turn), async {
-            app.script.begun(1).await;
-            let claimed = json!({"expected_version": 2, "reason": "changed my mind"});
-            client
-                .cancel(&run, "ferry-stop-0001", &claimed)
-                .await
-                .ok(200)
-        });
-    let lost = lost.expect(409, "outcome_unknown");
-    assert_eq!(
-        lost.body["details"],
-        json!({"run_id": run, "claimed_version": 2})
-    );
-    assert_eq!(lost.body["retryable"], false);
-    assert_eq!(
-        (cancelled.version(), &cancelled.body["budget"]["steps_used"]),
-        (3, &json!(1))
-    );
-    assert_eq!(client.inspect(&run).await.body, cancelled.body);
-    assert_eq!(
-        client.event_names(&run).await,
-        ["run_started", "continuation_received", "run_cancelled"]
-    );
-    let again = client.continue_run(&run, "ferry-turn-0001", &turn).await;
-    again.expect(409, "outcome_unknown");
+    for server in [0, 1] {
+        let run = started(&client, &format!("ferry-plan-{server:04}")).await;
+        // The gate stays shut: the turn ends because it is told to.
+        let _gate = app.script.hold(&Script::success());
+        let turn = json!({"expected_version": 1, "instruction": "go"});
+        let (lost, cancelled) =
+            tokio::join!(client.continue_run(&run, "ferry-turn-0001", &turn), async {
+                app.script.begun(server + 1).await;
+                let claimed = json!({"expected_version": 2, "reason": "changed my mind"});
+                let canceller = client.at(server);
+                canceller
+                    .cancel(&run, "ferry-stop-0001", &claimed)
+                    .await
+                    .ok(200)
+            });
+        let lost = lost.expect(409, "outcome_unknown");
+        let details = json!({"run_id": run, "claimed_version": 2});
+        assert_eq!(
+            (&lost.body["details"], &lost.body["retryable"]),
+            (&details, &json!(false))
+        );
+        let steps = &cancelled.body["budget"]["steps_used"];
+        assert_eq!((cancelled.version(), steps), (3, &json!(1)));
+        assert_eq!(client.inspect(&run).await.body, cancelled.body);
+        let names = client.event_names(&run).await;
+        assert_eq!(
+            names,
+            ["run_started", "continuation_received", "run_cancelled"]
+        );
+        let again = client.continue_run(&run, "ferry-turn-0001", &turn).await;
+        again.expect(409, "outcome_unknown");
+    }
     app.finish().await;
 }

@@ -379,3 +379,26 @@ async fn unlinking_ends_a_running_turn_and_frees_its_run_for_the_next_link() {
     assert_eq!(names[..4], taken_over);
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn outside_production_the_loopback_address_is_an_audience_too() {
+    let app = TestApp::start().await;
+    let ana = app.caller("ana").await;
+    let ask = async |audience: Value| {
+        let token = ana.token_with(&json!({"aud": audience, "scope": "helix.agent_runs.read"}));
+        let client = Client::new(&app, &ana).with_token(token);
+        client.get(RUNS).await.status
+    };
+    let own = app.url("/mcp");
+    assert_eq!(ask(json!(own)).await, 200);
+    assert_eq!(ask(json!(["https://other.example.org", own])).await, 200);
+    for other in [
+        format!("{own}/"),
+        app.url(""),
+        "http://127.0.0.1/mcp".to_owned(),
+        own.replace("127.0.0.1", "localhost"),
+    ] {
+        assert_eq!(ask(json!(other)).await, 401, "{other}");
+    }
+    app.finish().await;
+}

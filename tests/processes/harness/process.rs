@@ -9,7 +9,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{Ended, until};
+use super::client::Client;
+use super::{Caller, Ended, until};
 
 /// A server that serves. Dropping it stops it.
 #[derive(Debug)]
@@ -47,8 +48,12 @@ impl Server {
         let line = line.unwrap().unwrap();
         let seen: Value =
             serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}{}", told()));
-        server.url = seen["url"].as_str().unwrap().to_owned();
+        seen["url"].as_str().unwrap().clone_into(&mut server.url);
         server
+    }
+
+    pub fn client(&self, caller: &Caller) -> Client {
+        Client::new(self.url.clone(), caller.token.clone())
     }
 
     pub fn pid(&self) -> Pid {

@@ -6,12 +6,18 @@ pub struct Seed(u64);
 
 impl Seed {
     /// A fresh seed, or the one named by `HELIX_TEST_SEED`; printed, so that a failure shows it.
+    #[expect(
+        clippy::print_stdout,
+        reason = "shown by the harness of a test that fails"
+    )]
     pub fn fresh() -> Self {
         let given = std::env::var("HELIX_TEST_SEED")
             .ok()
             .and_then(|text| text.parse().ok());
-        let seed =
-            given.unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64);
+        let seed = given.unwrap_or_else(|| {
+            let now = std::time::UNIX_EPOCH.elapsed().unwrap();
+            now.as_secs() << 20 ^ u64::from(now.subsec_nanos())
+        });
         println!("HELIX_TEST_SEED={seed}");
         Self(seed | 1)
     }

@@ -1,0 +1,12 @@
+//! Callers that meet at one run, one page, one connection or one pool.
+
+mod beside;
+mod cancel;
+mod clock;
+mod continues;
+mod crowd;
+mod hang_ups;
+mod late_commit;
+mod readers;
+#[path = "../processes/harness/seed.rs"]
+mod seed;
