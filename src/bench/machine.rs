@@ -35,7 +35,9 @@ pub fn commit(folder: &Path) -> String {
     commit.map_or_else(unknown, |commit| commit.trim().to_owned())
 }
 
-/// Processors, memory, kernel, Postgres and build profile, in one line.
+/// Processors, memory, kernel, Postgres, build profile and how busy it is now, in one line.
+///
+/// A busy machine favours whoever has more processes, so its load belongs to the figures.
 pub fn machine(programs: &Programs) -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let processor = first_value("/proc/cpuinfo", "model name").unwrap_or_default();
@@ -46,13 +48,15 @@ pub fn machine(programs: &Programs) -> String {
         .and_then(|kib| kib.parse::<u64>().ok())
         .unwrap_or(0);
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or_default();
     let profile = if cfg!(debug_assertions) {
         "debug"
     } else {
         "release"
     };
     format!(
-        "{cores} × {}, {} GiB, Linux {}, PostgreSQL {} with fsync, {profile} build",
+        "{cores} × {}, {} GiB, Linux {}, PostgreSQL {} with fsync, {profile} build, load {load}",
         processor.trim(),
         memory.div_ceil(1 << 20),
         kernel.trim(),
