@@ -19,7 +19,6 @@ declare
     base bigint;
     touched bigint;
     now_ms bigint;
-    written boolean;
 begin
     -- The lane first: flushes of several processes then queue here and can never deadlock.
     update es.lane set pos = pos + cardinality(e_seq) where lane = p_lane
@@ -36,44 +35,26 @@ begin
 
     if cardinality(r_key) > 0 then
         now_ms := es.now_ms();
-        -- Most receipts are new, and then a plain insert does, which looks nothing up first. Where one
-        -- is not, the upsert below tells what may be overwritten from what is taken.
-        written := false;
-        if not exists (select 1 from unnest(r_state, r_claim) as u(st, cl) where st = 'completed' and cl is not null) then
-            begin
-                insert into es.receipt (lane, owner_key, operation, key_hash, request_mac, state, status,
-                        key_id, body, subject, claim, claimed_version, reserved_at_ms, lease_until_ms, expires_at_ms)
-                    select p_lane, o, op, k, rq, st, su, ki, b, sj, cl, cv, now_ms, now_ms + le, now_ms + r_keep_ms
-                      from unnest(r_owner, r_operation, r_key, r_request, r_state, r_status, r_key_id, r_body,
-                                  r_subject, r_claim, r_claimed, r_lease_ms)
-                           as u(o, op, k, rq, st, su, ki, b, sj, cl, cv, le);
-                written := true;
-            exception when unique_violation then
-                null;
-            end;
-        end if;
-        if not written then
-            insert into es.receipt as t (lane, owner_key, operation, key_hash, request_mac, state, status,
-                    key_id, body, subject, claim, claimed_version, reserved_at_ms, lease_until_ms, expires_at_ms)
-                select p_lane, o, op, k, rq, st, su, ki, b, sj, cl, cv, now_ms, now_ms + le, now_ms + r_keep_ms
-                  from unnest(r_owner, r_operation, r_key, r_request, r_state, r_status, r_key_id, r_body,
-                              r_subject, r_claim, r_claimed, r_lease_ms)
-                       as u(o, op, k, rq, st, su, ki, b, sj, cl, cv, le)
-                on conflict (lane, owner_key, operation, key_hash) do update
-                   set request_mac = excluded.request_mac, state = excluded.state, status = excluded.status,
-                       key_id = excluded.key_id, body = excluded.body, subject = excluded.subject,
-                       claim = excluded.claim, claimed_version = excluded.claimed_version,
-                       lease_until_ms = excluded.lease_until_ms,
-                       reserved_at_ms = case when t.expires_at_ms <= excluded.reserved_at_ms
-                                             then excluded.reserved_at_ms else t.reserved_at_ms end,
-                       expires_at_ms = case when t.expires_at_ms <= excluded.reserved_at_ms
-                                            then excluded.expires_at_ms else t.expires_at_ms end
-                 where t.expires_at_ms <= excluded.reserved_at_ms
-                    or (excluded.state = 'completed' and t.state <> 'completed' and t.claim = excluded.claim);
-            get diagnostics touched = row_count;
-            if touched <> cardinality(r_key) then
-                raise exception 'a receipt is taken' using errcode = 'HX002';
-            end if;
+        insert into es.receipt as t (lane, owner_key, operation, key_hash, request_mac, state, status,
+                key_id, body, subject, claim, claimed_version, reserved_at_ms, lease_until_ms, expires_at_ms)
+            select p_lane, o, op, k, rq, st, su, ki, b, sj, cl, cv, now_ms, now_ms + le, now_ms + r_keep_ms
+              from unnest(r_owner, r_operation, r_key, r_request, r_state, r_status, r_key_id, r_body,
+                          r_subject, r_claim, r_claimed, r_lease_ms)
+                   as u(o, op, k, rq, st, su, ki, b, sj, cl, cv, le)
+            on conflict (lane, owner_key, operation, key_hash) do update
+               set request_mac = excluded.request_mac, state = excluded.state, status = excluded.status,
+                   key_id = excluded.key_id, body = excluded.body, subject = excluded.subject,
+                   claim = excluded.claim, claimed_version = excluded.claimed_version,
+                   lease_until_ms = excluded.lease_until_ms,
+                   reserved_at_ms = case when t.expires_at_ms <= excluded.reserved_at_ms
+                                         then excluded.reserved_at_ms else t.reserved_at_ms end,
+                   expires_at_ms = case when t.expires_at_ms <= excluded.reserved_at_ms
+                                        then excluded.expires_at_ms else t.expires_at_ms end
+             where t.expires_at_ms <= excluded.reserved_at_ms
+                or (excluded.state = 'completed' and t.state <> 'completed' and t.claim = excluded.claim);
+        get diagnostics touched = row_count;
+        if touched <> cardinality(r_key) then
+            raise exception 'a receipt is taken' using errcode = 'HX002';
         end if;
     end if;
 

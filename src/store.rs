@@ -18,6 +18,7 @@ pub mod keyfile;
 pub mod keyring;
 pub mod lease;
 pub mod ledger;
+pub mod lines;
 pub mod log;
 pub mod owner;
 mod patience;

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions, Connection, Executor, PgPool};
+use sqlx::{ConnectOptions, Connection, Executor};
 use uuid::Uuid;
 
 use super::ground::Ground;
@@ -18,6 +18,7 @@ use super::targets::Ratio;
 use super::{BenchError, Findings};
 use crate::store::database;
 use crate::store::guarded::{self, Reader};
+use crate::store::lines::Lines;
 use crate::store::owner::{Lane, OwnerKey};
 
 /// Events of a page, and of a short stream.
@@ -44,7 +45,7 @@ const HEADS: &str =
 
 /// A database with one long stream among short ones, and who may read them.
 struct Shelf {
-    pool: PgPool,
+    lines: Lines,
     reader: Reader,
     lane: Lane,
     long: Uuid,
@@ -68,7 +69,7 @@ pub async fn run(
         long.push(of_long.p50_ms);
         short.push(of_short.p50_ms);
     }
-    shelf.pool.close().await;
+    shelf.lines.close().await;
     found
         .ratios
         .push(Judged::new(Ratio::Page1m, ratio(&long, &short)?));
@@ -117,7 +118,7 @@ impl Shelf {
         may_read(&mut conn).await?;
         conn.close().await?;
         Ok(Self {
-            pool: database::connect(options.clone(), 2).await?,
+            lines: Lines::new(database::connect(options.clone(), 2).await?),
             reader: Reader {
                 row_id: CALLER,
                 owner: OwnerKey::from_mac(OWNER),
@@ -152,7 +153,7 @@ impl Shelf {
     }
 
     async fn page(&self, stream: Uuid, after: u64) -> Result<(), BenchError> {
-        let seen = guarded::page(&self.pool, &self.reader, self.lane, stream, after, PAGE).await?;
+        let seen = guarded::page(&self.lines, &self.reader, self.lane, stream, after, PAGE).await?;
         match seen.found {
             Some((_, events)) if i64::try_from(events.len()) == Ok(PAGE) => Ok(()),
             _ => Err(BenchError::NothingDone),

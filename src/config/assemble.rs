@@ -187,7 +187,7 @@ fn database(reader: &mut Reader<'_>) -> Database {
     Database {
         url: reader.secret(&t::DATABASE_URL),
         pg_bin: reader.path(&t::PG_BIN),
-        lanes: reader.within(&t::LANES, 1, 64).unwrap_or(1),
+        lanes: reader.within(&t::LANES, 1, 64).unwrap_or(2),
     }
 }
 

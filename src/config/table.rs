@@ -53,7 +53,7 @@ settings! {
         "A Postgres (15 to 18) to use instead of the embedded one; a password is safer in the environment";
     PG_BIN = "pg_bin" ["HELIX_PG_BIN"] Kind::Path, Unset, Open, Data,
         "Folder of the Postgres programs for the embedded cluster";
-    LANES = "lanes" ["HELIX_LANES"] Kind::Integer, Text("1"), Open, Data,
+    LANES = "lanes" ["HELIX_LANES"] Kind::Integer, Text("2"), Open, Data,
         "Lanes that new owners are spread over (1..64); owners keep the lane they have";
     KEK_FILE = "kek_file" ["HELIX_KEK_FILE"] Kind::Path, Derived("<data-dir>/keys/kek", kek_file), Open, Data,
         "The key file (mode 0600, made at first start); keep its backup apart from the database's";

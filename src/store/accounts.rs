@@ -4,6 +4,7 @@ use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
+use super::lines::Lines;
 use super::patience::in_time;
 
 /// The account behind an identity, with the ledger row that says it may act.
@@ -18,13 +19,12 @@ pub struct BoundAccount {
 
 /// The live binding of an exact tuple, to a living account that is linked to its subject.
 pub async fn bound(
-    pool: &PgPool,
+    lines: &Lines,
     tuple_mac: &[u8; 32],
     subject_mac: &[u8; 32],
 ) -> Result<Option<BoundAccount>, StoreError> {
-    let row = in_time(
-        sqlx::query(
-            "select b.row_id, b.account_id, a.account_type, a.key_id, a.body
+    let query = sqlx::query(
+        "select b.row_id, b.account_id, a.account_type, a.key_id, a.body
            from access.agent_binding b
            join access.ledger l on l.row_id = b.row_id and l.revoked_at_ms is null
            join access.account a on a.account_id = b.account_id and a.deleted_at_ms is null
@@ -32,13 +32,12 @@ pub async fn bound(
              on p.account_id = b.account_id and p.provider = b.provider and p.subject_mac = $2
           join es.data_key k on k.key_id = a.key_id and k.dropped_at_ms is null
           where b.tuple_mac = $1",
-        )
-        .bind(&tuple_mac[..])
-        .bind(&subject_mac[..])
-        .fetch_optional(pool),
     )
-    .await?;
-    let Some(row) = row else { return Ok(None) };
+    .bind(&tuple_mac[..])
+    .bind(&subject_mac[..]);
+    let Some(row) = lines.optional(query).await? else {
+        return Ok(None);
+    };
     Ok(Some(BoundAccount {
         row_id: row.try_get("row_id")?,
         account: row.try_get("account_id")?,

@@ -34,6 +34,8 @@ const MAX_COMMANDS: usize = 512;
 const MAX_BYTES: usize = 4 << 20;
 /// How long a flush waits for the callers it has just answered to come back.
 const REGROUP: Duration = Duration::from_micros(400);
+/// Flushes after which waiting is tried again, though it failed before.
+const MOST_SKIPPED: u32 = 63;
 /// How long a lane without work keeps its connection. Giving one back costs a round trip, and a
 /// lone writer would pay it for every command.
 const KEEP: Duration = Duration::from_millis(50);
@@ -100,6 +102,7 @@ impl Appender {
             from_withdrawals,
             waiting: VecDeque::new(),
             answered: 0,
+            regroups: Regroups::default(),
             line: None,
             carried: 0,
         };
@@ -129,6 +132,34 @@ impl Appender {
     }
 }
 
+/// Whether waiting for the callers just answered is worth its time. Callers with more to do before
+/// they return let it time out, and it is then left out for longer and longer.
+#[derive(Debug, Default)]
+struct Regroups {
+    /// Flushes for which none is tried yet.
+    skip: u32,
+    /// How many will be skipped after the next failure.
+    next: u32,
+}
+
+impl Regroups {
+    /// Whether this one is left out.
+    fn pass(&mut self) -> bool {
+        let skipped = self.skip > 0;
+        self.skip = self.skip.saturating_sub(1);
+        skipped
+    }
+
+    fn judge(&mut self, worthwhile: bool) {
+        if worthwhile {
+            self.next = 0;
+        } else {
+            self.skip = self.next;
+            self.next = (self.next * 2 + 1).min(MOST_SKIPPED);
+        }
+    }
+}
+
 struct LaneTask {
     lane: Lane,
     lanes: Lanes,
@@ -138,6 +169,7 @@ struct LaneTask {
     waiting: VecDeque<Job>,
     /// Callers answered by the last flush.
     answered: usize,
+    regroups: Regroups,
     /// The connection of this lane's turn, and the flushes it has carried.
     line: Option<PoolConnection<Postgres>>,
     carried: u32,
@@ -205,7 +237,7 @@ impl LaneTask {
     /// Gives the callers just answered a moment to return: without it two half-sized groups take
     /// turns and each command waits for two flushes. Never for a lone writer.
     async fn regroup(&mut self) {
-        if self.answered < 2 {
+        if self.answered < 2 || self.regroups.pass() {
             return;
         }
         let started = Instant::now();
@@ -213,6 +245,7 @@ impl LaneTask {
             tokio::task::yield_now().await;
             self.drain();
         }
+        self.regroups.judge(self.waiting.len() >= self.answered);
     }
 
     /// Takes what may share a flush: one command a stream and a receipt, bounded count and bytes.
@@ -425,10 +458,8 @@ impl LaneTask {
             return Err(StoreError::Revoked);
         }
         if let Some(receipt) = &append.receipt
-            && super::receipt::find(&self.lanes.pool, self.lane, &receipt.key)
-                .await?
-                .is_some()
             && !receipt.is_completion()
+            && super::receipt::is_kept(&self.lanes.pool, self.lane, &receipt.key).await?
         {
             return Err(StoreError::ReceiptTaken);
         }

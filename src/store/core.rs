@@ -19,6 +19,7 @@ use super::clock::DbClock;
 use super::database;
 use super::flush::Form;
 use super::keyring::{Keyring, KeyringError};
+use super::lines::Lines;
 use super::owner::{self, Lane, MAX_LANES, OwnerKey};
 use super::patience::in_time;
 use super::read;
@@ -45,7 +46,7 @@ pub struct CoreConfig {
 impl Default for CoreConfig {
     fn default() -> Self {
         Self {
-            lanes: 1,
+            lanes: 2,
             form: Form::Fast,
             queue: 4_096,
             read_connections: 16,
@@ -57,6 +58,8 @@ impl Default for CoreConfig {
 #[derive(Debug)]
 pub struct Core {
     pub pool: PgPool,
+    /// For reads that need no transaction.
+    pub lines: Arc<Lines>,
     pub keyring: Keyring,
     pub clock: DbClock,
     pub hub: Hub,
@@ -109,13 +112,19 @@ impl Core {
             .filter_map(Lane::new)
             .map(|lane| Appender::start(lane, lanes.clone(), &mut lane_tasks))
             .collect();
+        let lines = Arc::new(Lines::new(pool.clone()));
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
         tasks.spawn(hub.clone().hear_others(side_pool.clone()));
-        tasks.spawn(count_connections(pool.clone(), metrics.clone()));
+        tasks.spawn(count_connections(
+            pool.clone(),
+            Arc::clone(&lines),
+            metrics.clone(),
+        ));
         Ok(Arc::new(Self {
             pool,
+            lines,
             keyring,
             clock,
             hub,
@@ -249,18 +258,19 @@ impl Core {
         if tokio::time::timeout(CLOSE, flushed).await.is_err() {
             tracing::warn!("queued appends were left unwritten: the database does not answer");
         }
-        for pool in self.pools.iter().chain([&self.pool]) {
-            // A database that has stopped answering does not hold up the end of the process.
-            if tokio::time::timeout(CLOSE, pool.close()).await.is_err() {
-                tracing::warn!("connections were left open: the database does not answer");
-            }
+        let [append_pool, side_pool] = &self.pools;
+        let closed =
+            async { tokio::join!(append_pool.close(), side_pool.close(), self.lines.close()) };
+        // A database that has stopped answering does not hold up the end of the process.
+        if tokio::time::timeout(CLOSE, closed).await.is_err() {
+            tracing::warn!("connections were left open: the database does not answer");
         }
     }
 }
 
-async fn count_connections(pool: PgPool, metrics: Metrics) {
+async fn count_connections(pool: PgPool, lines: Arc<Lines>, metrics: Metrics) {
     loop {
-        let idle = i64::try_from(pool.num_idle()).unwrap_or(0);
+        let idle = i64::try_from(pool.num_idle() + lines.waiting()).unwrap_or(0);
         metrics
             .pool_connections
             .with_label_values(&["idle"])

@@ -2,13 +2,16 @@
 //!
 //! No decision is cached: a row revoked before the statement began is seen by it.
 
+use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
+use super::lines::Lines;
 use super::owner::{Lane, OwnerKey};
 use super::patience::in_time;
 use super::read::{StoredEvent, StreamHead, event_of, head_of};
+use super::receipt::{self, FoundReceipt, ReceiptKey};
 
 /// Who reads: the ledger row of the credential and the owner it stands for.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +31,12 @@ pub struct Seen<T> {
 
 /// The head of a stream.
 pub async fn head(
-    pool: &PgPool,
+    lines: &Lines,
     reader: &Reader,
     lane: Lane,
     stream: Uuid,
 ) -> Result<Seen<StreamHead>, StoreError> {
-    let row = in_time(sqlx::query(
+    let query = sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 es.now_ms() as now_ms, s.kind, s.owner_key, s.version, s.head, s.created_at_ms,
                 s.updated_at_ms, s.status, s.key_id, s.body
@@ -43,13 +46,46 @@ pub async fn head(
     .bind(reader.row_id)
     .bind(lane.number())
     .bind(stream)
-    .bind(&reader.owner.as_bytes()[..])
-    .fetch_one(pool)).await?;
+    .bind(&reader.owner.as_bytes()[..]);
+    seen(&lines.one(query).await?)
+}
+
+/// The head of a stream together with the receipt of a key.
+pub async fn keyed_head(
+    lines: &Lines,
+    reader: &Reader,
+    lane: Lane,
+    stream: Uuid,
+    key: &ReceiptKey,
+) -> Result<(Seen<StreamHead>, Option<FoundReceipt>), StoreError> {
+    let sql = format!(
+        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+                now_ms, s.kind, s.owner_key, s.version, s.head, s.created_at_ms,
+                s.updated_at_ms, s.status, s.key_id, s.body, {}
+           from (values (es.now_ms())) as clock(now_ms)
+           left join es.stream s on s.lane = $2 and s.stream_id = $3 and s.owner_key = $4
+           left join es.receipt r on r.lane = $2 and r.key_hash = $5 and r.owner_key = $4
+                and r.operation = $6 and r.expires_at_ms > now_ms",
+        receipt::COLUMNS
+    );
+    let query = sqlx::query(&sql)
+        .bind(reader.row_id)
+        .bind(lane.number())
+        .bind(stream)
+        .bind(&reader.owner.as_bytes()[..])
+        .bind(&key.key_hash[..])
+        .bind(&key.operation);
+    let row = lines.one(query).await?;
+    let seen = seen(&row)?;
+    Ok((seen, receipt::of_row(lines, lane, key, &row).await?))
+}
+
+fn seen(row: &PgRow) -> Result<Seen<StreamHead>, StoreError> {
     if !row.try_get::<bool, _>("live")? {
         return Err(StoreError::Revoked);
     }
     let found = match row.try_get::<Option<String>, _>("kind")? {
-        Some(_) => Some(head_of(&row)?),
+        Some(_) => Some(head_of(row)?),
         None => None,
     };
     Ok(Seen {
@@ -60,18 +96,18 @@ pub async fn head(
 
 /// A head together with at most `limit` events after `after`.
 pub async fn page(
-    pool: &PgPool,
+    lines: &Lines,
     reader: &Reader,
     lane: Lane,
     stream: Uuid,
     after: u64,
     limit: i64,
 ) -> Result<Seen<(u64, Vec<StoredEvent>)>, StoreError> {
-    let rows = in_time(sqlx::query(
+    let query = sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
-                es.now_ms() as now_ms, s.version as stream_version,
+                now_ms, s.version as stream_version,
                 e.seq, e.at, e.kind, e.ver, e.key_id, e.payload, e.meta, e.hash
-           from (values (1)) as one
+           from (values (es.now_ms())) as clock(now_ms)
            left join es.stream s on s.lane = $2 and s.stream_id = $3 and s.owner_key = $4
            left join lateral
                 (select * from es.event e
@@ -84,8 +120,8 @@ pub async fn page(
     .bind(stream)
     .bind(&reader.owner.as_bytes()[..])
     .bind(i64::try_from(after).unwrap_or(i64::MAX))
-    .bind(limit)
-    .fetch_all(pool)).await?;
+    .bind(limit);
+    let rows = lines.all(query).await?;
     let Some(first) = rows.first() else {
         return Err(StoreError::Revoked);
     };
@@ -111,45 +147,43 @@ pub async fn page(
     })
 }
 
-/// What a list asks for.
+/// What a list of runs asks for.
 #[derive(Debug, Clone)]
-pub struct ListQuery<'a> {
-    pub kind: &'a str,
+pub struct RunQuery<'a> {
     pub status: Option<&'a str>,
     /// Rows older than this one: its creation time and stream id.
     pub before: Option<(i64, Uuid)>,
     pub limit: i64,
 }
 
-/// Streams of the reader, newest first.
-pub async fn list(
-    pool: &PgPool,
+/// Runs of the reader, newest first.
+pub async fn runs(
+    lines: &Lines,
     reader: &Reader,
     lane: Lane,
-    query: &ListQuery<'_>,
+    query: &RunQuery<'_>,
 ) -> Result<Vec<(Uuid, StreamHead)>, StoreError> {
     let (before_ms, before_id) = query.before.unzip();
-    let rows = in_time(sqlx::query(
+    let query = sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 s.stream_id, s.kind, s.owner_key, s.version, s.head, s.created_at_ms, s.updated_at_ms,
                 s.status, s.key_id, s.body
            from (values (1)) as one
            left join lateral
                 (select * from es.stream s
-                  where s.lane = $2 and s.owner_key = $3 and s.kind = $4
-                    and ($5::text is null or s.status = $5)
-                    and ($6::bigint is null or (s.created_at_ms, s.stream_id) < ($6, $7))
-                  order by s.created_at_ms desc, s.stream_id desc limit $8) s on true",
+                  where s.lane = $2 and s.owner_key = $3 and s.kind = 'run'
+                    and ($4::text is null or s.status = $4)
+                    and ($5::bigint is null or (s.created_at_ms, s.stream_id) < ($5, $6))
+                  order by s.created_at_ms desc, s.stream_id desc limit $7) s on true",
     )
     .bind(reader.row_id)
     .bind(lane.number())
     .bind(&reader.owner.as_bytes()[..])
-    .bind(query.kind)
     .bind(query.status)
     .bind(before_ms)
     .bind(before_id)
-    .bind(query.limit)
-    .fetch_all(pool)).await?;
+    .bind(query.limit);
+    let rows = lines.all(query).await?;
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {
         if !row.try_get::<bool, _>("live")? {

@@ -1,9 +1,11 @@
 //! Idempotency receipts as the log keeps them (`agent-api` 1.6). Rules live in `app::idempotency`.
 
+use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
+use super::lines::Lines;
 use super::owner::{Lane, OwnerKey};
 use super::patience::in_time;
 
@@ -82,71 +84,100 @@ pub enum FoundState {
     OutcomeUnknown,
 }
 
-/// Looks a receipt up. A reservation whose lease has passed becomes `outcome_unknown` here, once
-/// and for all; a forgotten one is not found.
+/// The columns that [`of_row`] reads, of a receipt `r`.
+pub const COLUMNS: &str =
+    "r.request_mac as receipt_mac, r.subject as receipt_subject, r.state as receipt_state,
+    r.status as receipt_status, r.key_id as receipt_key_id, r.body as receipt_body,
+    r.lease_until_ms as receipt_lease_ms, r.lease_until_ms <= es.now_ms() as receipt_lapsed";
+
+/// Looks a receipt up; a forgotten one is not found.
 pub async fn find(
-    pool: &PgPool,
+    lines: &Lines,
     lane: Lane,
     key: &ReceiptKey,
 ) -> Result<Option<FoundReceipt>, StoreError> {
-    let row = in_time(
-        sqlx::query(
-            "select request_mac, subject, state, status, key_id, body, lease_until_ms,
-                lease_until_ms <= es.now_ms() as lapsed
-           from es.receipt
-          where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
-            and expires_at_ms > es.now_ms()",
-        )
+    let sql = format!(
+        "select {COLUMNS} from es.receipt r
+          where r.lane = $1 and r.owner_key = $2 and r.operation = $3 and r.key_hash = $4
+            and r.expires_at_ms > es.now_ms()"
+    );
+    let query = sqlx::query(&sql)
         .bind(lane.number())
         .bind(&key.owner.as_bytes()[..])
         .bind(&key.operation)
-        .bind(&key.key_hash[..])
-        .fetch_optional(pool),
-    )
-    .await?;
-    let Some(row) = row else { return Ok(None) };
-    let stored: String = row.try_get("state")?;
+        .bind(&key.key_hash[..]);
+    match lines.optional(query).await? {
+        Some(row) => of_row(lines, lane, key, &row).await,
+        None => Ok(None),
+    }
+}
+
+/// The receipt of a row with [`COLUMNS`]. A reservation whose lease has passed becomes
+/// `outcome_unknown` here, once and for all.
+pub async fn of_row(
+    lines: &Lines,
+    lane: Lane,
+    key: &ReceiptKey,
+    row: &PgRow,
+) -> Result<Option<FoundReceipt>, StoreError> {
+    let Some(stored) = row.try_get::<Option<String>, _>("receipt_state")? else {
+        return Ok(None);
+    };
     let state = match stored.as_str() {
         "completed" => FoundState::Completed {
-            status: u16::try_from(row.try_get::<i16, _>("status")?).unwrap_or(200),
-            key_id: row.try_get("key_id")?,
-            body: row.try_get("body")?,
+            status: u16::try_from(row.try_get::<i16, _>("receipt_status")?).unwrap_or(200),
+            key_id: row.try_get("receipt_key_id")?,
+            body: row.try_get("receipt_body")?,
         },
-        "processing" if row.try_get::<bool, _>("lapsed")? => {
-            if !lapse(pool, lane, key).await? {
+        "processing" if row.try_get::<bool, _>("receipt_lapsed")? => {
+            if !lapse(lines, lane, key).await? {
                 // Completed in this very moment: it is no longer what was read.
-                return Box::pin(find(pool, lane, key)).await;
+                return Box::pin(find(lines, lane, key)).await;
             }
             FoundState::OutcomeUnknown
         }
         "processing" => FoundState::Processing {
-            lease_until_ms: row.try_get("lease_until_ms")?,
+            lease_until_ms: row.try_get("receipt_lease_ms")?,
         },
         _ => FoundState::OutcomeUnknown,
     };
     Ok(Some(FoundReceipt {
-        request_mac: row.try_get("request_mac")?,
-        subject: row.try_get("subject")?,
+        request_mac: row.try_get("receipt_mac")?,
+        subject: row.try_get("receipt_subject")?,
         state,
     }))
 }
 
 /// Turns a lapsed reservation into one of unknown outcome; `false` when it is none any more.
-async fn lapse(pool: &PgPool, lane: Lane, key: &ReceiptKey) -> Result<bool, StoreError> {
-    let done = in_time(
-        sqlx::query(
-            "update es.receipt set state = 'outcome_unknown'
+async fn lapse(lines: &Lines, lane: Lane, key: &ReceiptKey) -> Result<bool, StoreError> {
+    let query = sqlx::query(
+        "update es.receipt set state = 'outcome_unknown'
+          where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
+            and state <> 'completed' and lease_until_ms <= es.now_ms()
+      returning 1",
+    )
+    .bind(lane.number())
+    .bind(&key.owner.as_bytes()[..])
+    .bind(&key.operation)
+    .bind(&key.key_hash[..]);
+    Ok(lines.optional(query).await?.is_some())
+}
+
+/// Whether a receipt of this key is kept.
+pub async fn is_kept(pool: &PgPool, lane: Lane, key: &ReceiptKey) -> Result<bool, StoreError> {
+    in_time(
+        sqlx::query_scalar(
+            "select exists (select 1 from es.receipt
               where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
-                and state <> 'completed' and lease_until_ms <= es.now_ms()",
+                and expires_at_ms > es.now_ms())",
         )
         .bind(lane.number())
         .bind(&key.owner.as_bytes()[..])
         .bind(&key.operation)
         .bind(&key.key_hash[..])
-        .execute(pool),
+        .fetch_one(pool),
     )
-    .await?;
-    Ok(done.rows_affected() > 0)
+    .await
 }
 
 /// Records that the outcome of `claim`'s reservation will never be known from the receipt alone.

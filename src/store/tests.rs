@@ -2,6 +2,7 @@
 
 mod append;
 mod faults;
+mod lines;
 mod readers;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::app::caller::Caller;
 use crate::app::idempotency::{IdempotencyKey, Judged, judge};
 use crate::app::problem::Problem;
-use crate::store::receipt::{self, ReceiptKey, ReceiptOutcome, ReceiptWrite};
+use crate::store::receipt::{self, FoundReceipt, ReceiptKey, ReceiptOutcome, ReceiptWrite};
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
 
@@ -69,9 +69,23 @@ impl Keyed {
         }
     }
 
+    /// What names this request's receipt.
+    pub fn key(&self) -> &ReceiptKey {
+        &self.key
+    }
+
     /// The stored answer of an earlier identical request, `None` for a fresh key.
     pub async fn replay(&self, core: &Core, caller: &Caller) -> Result<Option<Reply>, Problem> {
-        let found = receipt::find(&core.pool, caller.lane, &self.key).await?;
+        let found = receipt::find(&core.lines, caller.lane, &self.key).await?;
+        self.answer(core, found).await
+    }
+
+    /// The answer that `found` stores, `None` for a fresh key.
+    pub async fn answer(
+        &self,
+        core: &Core,
+        found: Option<FoundReceipt>,
+    ) -> Result<Option<Reply>, Problem> {
         match judge(found, &self.request_mac, &core.metrics)? {
             Judged::Fresh => Ok(None),
             Judged::Replay {

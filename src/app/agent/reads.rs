@@ -19,7 +19,7 @@ use super::runs::{Runs, named, reader};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::{Code, Problem};
 use crate::store::StoreError;
-use crate::store::guarded::{self, ListQuery};
+use crate::store::guarded::{self, RunQuery};
 use crate::store::log::{decode, open_row};
 use crate::store::read::StoredEvent;
 use crate::verify::run_log::{Entry, Head, Header, StoredBytes};
@@ -135,7 +135,7 @@ impl Runs {
     ) -> Result<Vec<StoredEvent>, Problem> {
         let reader = reader(caller);
         let seen = guarded::page(
-            &self.core.pool,
+            &self.core.lines,
             &reader,
             caller.lane,
             run.uuid(),
@@ -171,13 +171,13 @@ impl Runs {
             .as_deref()
             .map(|cursor| self.open_cursor(caller, query, cursor))
             .transpose()?;
-        let asked = ListQuery {
-            kind: "run",
+        let asked = RunQuery {
             status: query.status.as_deref(),
             before,
             limit: i64::try_from(query.limit + 1).unwrap_or(101),
         };
-        let mut rows = guarded::list(&self.core.pool, &reader(caller), caller.lane, &asked).await?;
+        let mut rows =
+            guarded::runs(&self.core.lines, &reader(caller), caller.lane, &asked).await?;
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         let next_cursor = rows

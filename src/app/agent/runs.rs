@@ -20,7 +20,7 @@ use crate::app::idempotency::IdempotencyKey;
 use crate::app::policy::DataPolicy;
 use crate::app::problem::{Code, Problem};
 use crate::store::append::{Append, Priority};
-use crate::store::guarded::{self, Reader};
+use crate::store::guarded::{self, Reader, Seen};
 use crate::store::log::{ExecuteError, Loaded, Log, Prepared, Stream};
 use crate::store::owner::Lane;
 use crate::store::read::StreamHead;
@@ -66,6 +66,13 @@ pub(super) struct Found {
     pub stream: Stream,
     pub head: StreamHead,
     pub stamp: Stamp,
+}
+
+/// What a keyed request finds.
+#[derive(Debug)]
+pub(super) enum KeyedRun {
+    Answered(Reply),
+    Fresh(Box<Found>),
 }
 
 impl Runs {
@@ -160,10 +167,10 @@ impl Runs {
             reason: request.reason.clone(),
         };
         for _ in 0..ATTEMPTS {
-            let found = self.find(caller, run).await?;
-            if let Some(reply) = keyed.replay(&self.core, caller).await? {
-                return Ok(reply);
-            }
+            let found = match self.find_keyed(caller, run, &keyed).await? {
+                KeyedRun::Answered(reply) => return Ok(reply),
+                KeyedRun::Fresh(found) => found,
+            };
             let loaded = self.log.at(&found.stream, &found.head).await?;
             let prepared = self.prepare(&found.stream, &loaded, &command, found.stamp, caller)?;
             let body = view(&prepared.next.state, run)?;
@@ -189,17 +196,25 @@ impl Runs {
     pub(super) async fn find(&self, caller: &Caller, run: RunId) -> Result<Found, Problem> {
         let stream = caller.stream(run.uuid());
         let reader = reader(caller);
-        let seen = guarded::head(&self.core.pool, &reader, stream.lane, stream.id).await?;
-        let head = seen.found.filter(|head| head.kind == "run");
-        let head = head.ok_or_else(|| Problem::new(Code::NotFound))?;
-        let stamp = Stamp {
-            at: Timestamp::from_millis(seen.now_ms),
-        };
-        Ok(Found {
-            run,
-            stream,
-            head,
-            stamp,
+        let seen = guarded::head(&self.core.lines, &reader, stream.lane, stream.id).await?;
+        found(run, stream, seen)
+    }
+
+    /// The caller's run for a keyed request, or the answer that its key has already.
+    pub(super) async fn find_keyed(
+        &self,
+        caller: &Caller,
+        run: RunId,
+        keyed: &Keyed,
+    ) -> Result<KeyedRun, Problem> {
+        let stream = caller.stream(run.uuid());
+        let (lane, id, key) = (stream.lane, stream.id, keyed.key());
+        let (seen, receipt) =
+            guarded::keyed_head(&self.core.lines, &reader(caller), lane, id, key).await?;
+        let found = found(run, stream, seen)?;
+        Ok(match keyed.answer(&self.core, receipt).await? {
+            Some(reply) => KeyedRun::Answered(reply),
+            None => KeyedRun::Fresh(Box::new(found)),
         })
     }
 
@@ -258,6 +273,19 @@ pub(super) fn named(caller: &Caller, run_id: &str) -> Result<RunId, Problem> {
         .ok()
         .filter(|run| Lane::of_stream(run.uuid()) == Some(caller.lane))
         .ok_or_else(|| Problem::new(Code::NotFound))
+}
+
+fn found(run: RunId, stream: Stream, seen: Seen<StreamHead>) -> Result<Found, Problem> {
+    let head = seen.found.filter(|head| head.kind == "run");
+    let stamp = Stamp {
+        at: Timestamp::from_millis(seen.now_ms),
+    };
+    Ok(Found {
+        run,
+        stream,
+        head: head.ok_or_else(|| Problem::new(Code::NotFound))?,
+        stamp,
+    })
 }
 
 pub(super) fn reader(caller: &Caller) -> Reader {

@@ -22,7 +22,7 @@ use serde_json::json;
 use super::evidence::evidence_stream;
 use super::keyed::{Keyed, Reply};
 use super::request::ContinueRequest;
-use super::runs::{ATTEMPTS, Found, Runs, named, view};
+use super::runs::{ATTEMPTS, Found, KeyedRun, Runs, named, view};
 use crate::app::agent::executor::{self, ClaimedTurn};
 use crate::app::caller::{Caller, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
@@ -83,10 +83,10 @@ impl Runs {
         request: &ContinueRequest,
     ) -> Result<Reply, Problem> {
         for _ in 0..ATTEMPTS {
-            let found = self.find(caller, run).await?;
-            if let Some(reply) = keyed.replay(&self.core, caller).await? {
-                return Ok(reply);
-            }
+            let found = match self.find_keyed(caller, run, keyed).await? {
+                KeyedRun::Answered(reply) => return Ok(reply),
+                KeyedRun::Fresh(found) => found,
+            };
             match self.claim(caller, keyed, &found, request).await? {
                 Some(Claimed::Ended(reply)) => return Ok(reply),
                 Some(Claimed::Turn(turn)) => return self.execute(*turn).await,

@@ -15,7 +15,7 @@ with moved as (
       from clock, unnest($3::bytea[], $4::text[], $5::bytea[], $6::bytea[], $7::text[], $8::smallint[],
                   $9::uuid[], $10::bytea[], $11::text[], $12::uuid[], $13::bigint[], $14::bigint[])
            as u(o, op, k, rq, st, su, ki, b, sj, cl, cv, le)
-    on conflict (lane, owner_key, operation, key_hash) do update
+    on conflict (lane, key_hash, owner_key, operation) do update
        set request_mac = excluded.request_mac, state = excluded.state, status = excluded.status,
            key_id = excluded.key_id, body = excluded.body, subject = excluded.subject,
            claim = excluded.claim, claimed_version = excluded.claimed_version,

@@ -1,0 +1,123 @@
+//! Connections for short reads, kept between uses.
+//!
+//! The pool proves each connection that comes back to it with a round trip, which costs as much as
+//! the read did. A line whose query was answered in full needs no proof, so it is kept here for the
+//! next read. What stays true: one that failed, or whose query was given up half-way, goes back to
+//! the pool, which looks at it; and some connections are never kept, for work that needs a
+//! transaction.
+
+use std::sync::{Mutex, PoisonError};
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{PgPool, Postgres};
+use tokio::sync::Semaphore;
+
+use super::StoreError;
+use super::patience::in_time;
+
+/// Connections of the pool that reads leave to others.
+const LEFT: usize = 4;
+/// Reads after which a line goes back to the pool, which judges its age.
+const TURN: u32 = 256;
+
+#[derive(Debug)]
+pub struct Lines {
+    pool: PgPool,
+    turns: Semaphore,
+    /// How many are kept: none of a pool too small to share.
+    most: usize,
+    idle: Mutex<Vec<Line>>,
+}
+
+#[derive(Debug)]
+struct Line {
+    connection: PoolConnection<Postgres>,
+    carried: u32,
+}
+
+impl Lines {
+    pub fn new(pool: PgPool) -> Self {
+        let all = usize::try_from(pool.options().get_max_connections()).unwrap_or(0);
+        let most = all.saturating_sub(LEFT);
+        Self {
+            turns: Semaphore::new(if most == 0 { all } else { most }),
+            most,
+            idle: Mutex::default(),
+            pool,
+        }
+    }
+
+    /// All rows of `query`, or [`StoreError::TimedOut`]: the wait for a connection included.
+    pub async fn all(
+        &self,
+        query: Query<'_, Postgres, PgArguments>,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        in_time(self.ask(query)).await
+    }
+
+    /// The first row of `query`, if there is one.
+    pub async fn optional(
+        &self,
+        query: Query<'_, Postgres, PgArguments>,
+    ) -> Result<Option<PgRow>, StoreError> {
+        Ok(self.all(query).await?.into_iter().next())
+    }
+
+    /// The first row of a query that always has one.
+    pub async fn one(&self, query: Query<'_, Postgres, PgArguments>) -> Result<PgRow, StoreError> {
+        let row = self.optional(query).await?;
+        row.ok_or_else(|| sqlx::Error::RowNotFound.into())
+    }
+
+    async fn ask(
+        &self,
+        query: Query<'_, Postgres, PgArguments>,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        let _turn = self
+            .turns
+            .acquire()
+            .await
+            .map_err(|_| sqlx::Error::PoolClosed)?;
+        let kept = self.idle().pop();
+        let mut line = match kept {
+            Some(line) => line,
+            None => Line {
+                connection: self.pool.acquire().await?,
+                carried: 0,
+            },
+        };
+        line.carried += 1;
+        match query.fetch_all(&mut *line.connection).await {
+            Ok(rows) => {
+                let mut idle = self.idle();
+                if line.carried < TURN && idle.len() < self.most && !self.turns.is_closed() {
+                    idle.push(line);
+                }
+                Ok(rows)
+            }
+            Err(error) => {
+                // What ended one line may have ended them all.
+                self.idle().clear();
+                Err(error)
+            }
+        }
+    }
+
+    /// How many lines wait for a read.
+    pub fn waiting(&self) -> usize {
+        self.idle().len()
+    }
+
+    /// Closes the pool with every line; reads are refused from now on.
+    pub async fn close(&self) {
+        self.turns.close();
+        self.idle().clear();
+        self.pool.close().await;
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Line>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
