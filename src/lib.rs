@@ -16,6 +16,7 @@ pub mod solver;
 pub mod store;
 pub mod strict_json;
 pub mod telemetry;
+#[cfg(feature = "testing")]
 pub mod testing;
 pub mod verify;
 pub mod worker;

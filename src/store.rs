@@ -31,7 +31,7 @@ pub mod watch;
 
 mod core;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use appender::Redacted;
 

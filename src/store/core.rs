@@ -112,19 +112,19 @@ impl Core {
             .filter_map(Lane::new)
             .map(|lane| Appender::start(lane, lanes.clone(), &mut lane_tasks))
             .collect();
-        let lines = Arc::new(Lines::new(pool.clone()));
+        let reads = Arc::new(Lines::new(pool.clone()));
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
         tasks.spawn(hub.clone().hear_others(side_pool.clone()));
         tasks.spawn(count_connections(
             pool.clone(),
-            Arc::clone(&lines),
+            Arc::clone(&reads),
             metrics.clone(),
         ));
         Ok(Arc::new(Self {
             pool,
-            lines,
+            lines: reads,
             keyring,
             clock,
             hub,

@@ -36,7 +36,7 @@ impl World {
         .await;
         let database = template.clone_of_template().await;
         let keys = tempfile::tempdir().unwrap();
-        let core = open(&database, &keys, form).await;
+        let core = open(&database, &keys, config(form)).await;
         Self {
             log: Arc::new(Log::new(Arc::clone(&core))),
             core,
@@ -48,7 +48,7 @@ impl World {
 
     /// Another process on the same database, as far as the database can tell.
     async fn second(&self, form: Form) -> Arc<Core> {
-        open(&self.database, &self.keys, form).await
+        open(&self.database, &self.keys, config(form)).await
     }
 
     async fn stream(&self) -> Stream {
@@ -90,21 +90,19 @@ impl World {
     }
 }
 
-async fn open(database: &TestDatabase, keys: &TempDir, form: Form) -> Arc<Core> {
-    let config = CoreConfig {
+fn config(form: Form) -> CoreConfig {
+    CoreConfig {
         form,
         read_connections: 4,
         ..CoreConfig::default()
-    };
-    let key_file = keys.path().join("kek");
-    Core::open(
-        &database.options,
-        &key_file,
-        config,
-        Metrics::new().unwrap(),
-    )
-    .await
-    .unwrap()
+    }
+}
+
+/// A process with a store, as far as the database can tell.
+pub async fn open(database: &TestDatabase, keys: &TempDir, config: CoreConfig) -> Arc<Core> {
+    let (key_file, metrics) = (keys.path().join("kek"), Metrics::new().unwrap());
+    let opened = Core::open(&database.options, &key_file, config, metrics).await;
+    opened.unwrap()
 }
 
 fn tick(times: u32) -> Tick {

@@ -132,6 +132,11 @@ impl<'a> Client<'a> {
         self.post(RUNS, key, body).await
     }
 
+    /// The id of a run that this starts.
+    pub async fn started(&self, key: &str, body: &Value) -> String {
+        self.start(key, body).await.ok(201).run_id()
+    }
+
     pub async fn continue_run(&self, run: &str, key: &str, body: &Value) -> Answer {
         self.post(&format!("{RUNS}/{run}/continue"), key, body)
             .await

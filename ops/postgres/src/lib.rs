@@ -8,7 +8,7 @@
 //! - the cluster listens on a unix socket in a 0700 directory and on nothing else;
 //! - the postmaster never outlives its supervisor for long, however the supervisor ends;
 //! - Postgres's log holds no statement, parameter or row value;
-//! - nothing here reads the environment, `PATH` apart; [`testing`] alone reads its override.
+//! - nothing here reads the environment, `PATH` apart; `testing` alone reads its override.
 //!
 //! Deliberately absent: the schema, migrations, pools, backup, and any knowledge of Helix's tables.
 //!
@@ -29,6 +29,7 @@ mod pid_file;
 mod search;
 mod settings;
 mod socket;
+#[cfg(feature = "testing")]
 pub mod testing;
 
 pub use cluster::{Cluster, ClusterConfig};

@@ -56,7 +56,7 @@ pub struct ClaimedTurn {
 impl ClaimedTurn {
     /// `None` when the run's text is erased and nothing can work on it.
     pub fn of(core: &Core, run: RunId, claimed: &Loaded<Run>, timeout: Duration) -> Option<Self> {
-        let known = claimed.state.turn_input()?;
+        let known = claimed.state.claim_input()?;
         let claim = claimed.state.claim()?;
         let left = known.expires_at.since(core.clock.now());
         let deadline = Instant::now() + timeout.min(left).max(Duration::from_millis(1));

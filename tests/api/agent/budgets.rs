@@ -9,7 +9,7 @@ use crate::harness::{Client, RUNS};
 
 async fn started(client: &Client<'_>, key: &str, budget: Value) -> String {
     let body = json!({"objective": "List the ferries", "budget": budget});
-    client.start(key, &body).await.ok(201).run_id()
+    client.started(key, &body).await
 }
 
 fn turn(version: u64) -> Value {

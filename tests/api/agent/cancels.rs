@@ -8,7 +8,7 @@ use crate::rows::Rows;
 
 async fn started(client: &Client<'_>, key: &str) -> String {
     let body = json!({"objective": "List the ferries"});
-    client.start(key, &body).await.ok(201).run_id()
+    client.started(key, &body).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,11 +8,7 @@ use crate::rows::Rows;
 
 async fn started(client: &Client<'_>) -> String {
     let body = json!({"objective": "List the ferries", "constraints": ["by sea"]});
-    client
-        .start("ferry-plan-0001", &body)
-        .await
-        .ok(201)
-        .run_id()
+    client.started("ferry-plan-0001", &body).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -132,11 +128,7 @@ async fn refusals_come_in_the_order_of_the_contract() {
     let ana = app.caller("ana").await;
     let client = Client::new(&app, &ana);
     let body = json!({"objective": "List", "database_scope": ["research_library"]});
-    let run = client
-        .start("ferry-plan-0001", &body)
-        .await
-        .ok(201)
-        .run_id();
+    let run = client.started("ferry-plan-0001", &body).await;
     let closed = client.at(1);
     let turn = |version: u64, answers: Value| json!({"expected_version": version, "instruction": "go", "answers": answers});
     let unknown = json!([{"question_id": "q", "value": 1}, {"question_id": "q", "value": 2}]);

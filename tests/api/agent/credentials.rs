@@ -135,11 +135,7 @@ async fn no_text_of_a_caller_lies_in_clear_in_the_database() {
         "objective": "marked-objective", "constraints": ["marked-constraint"],
         "completion_contract": {"require_terminal_authority": false},
     });
-    let run = client
-        .start("marked-key-0001", &objective)
-        .await
-        .ok(201)
-        .run_id();
+    let run = client.started("marked-key-0001", &objective).await;
     let question = json!({"question_id": "q", "prompt": "marked-prompt", "required_fields": [], "options": []});
     app.script.answer(&json!({
         "summary": "marked-summary", "claims_supported": ["marked-claim"], "contradictions": ["marked-conflict"],

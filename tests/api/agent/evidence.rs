@@ -6,11 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Client, RUNS};
 
 async fn started(client: &Client<'_>, body: Value) -> String {
-    client
-        .start("ferry-plan-0001", &body)
-        .await
-        .ok(201)
-        .run_id()
+    client.started("ferry-plan-0001", &body).await
 }
 
 async fn turned(
@@ -143,11 +139,7 @@ async fn accepted_conflicts_stay_visible() {
         (true, "completed/completed/authorized"),
     ] {
         let body = json!({"objective": "List", "completion_contract": {"allow_conflicts": allow}});
-        let run = client
-            .start(&format!("ferry-plan-{allow}"), &body)
-            .await
-            .ok(201)
-            .run_id();
+        let run = client.started(&format!("ferry-plan-{allow}"), &body).await;
         let done = turned(&app, &client, &run, 1, &result).await;
         assert_eq!(done.statuses(), statuses);
         assert_eq!(done.body["contradictions"], json!(["09:00 or 10:00"]));
@@ -215,10 +207,8 @@ async fn the_completion_contract_is_met_in_every_part_or_not_at_all() {
     for (number, (contract, result, completion)) in cases.iter().enumerate() {
         let body = json!({"objective": "List", "completion_contract": contract});
         let run = client
-            .start(&format!("ferry-plan-{number:04}"), &body)
-            .await
-            .ok(201)
-            .run_id();
+            .started(&format!("ferry-plan-{number:04}"), &body)
+            .await;
         let done = turned(&app, &client, &run, 1, result).await;
         assert_eq!(
             done.body["completion_status"], *completion,

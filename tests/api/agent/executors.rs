@@ -8,7 +8,7 @@ use crate::harness::{Answer, Client, RUNS};
 async fn turned(app: &TestApp, client: &Client<'_>, number: usize, result: &Value) -> Answer {
     let body = json!({"objective": "List the ferries"});
     let key = format!("ferry-plan-{number:04}");
-    let run = client.start(&key, &body).await.ok(201).run_id();
+    let run = client.started(&key, &body).await;
     app.script.answer(result);
     let turn = json!({"expected_version": 1, "instruction": "go"});
     client.continue_run(&run, "ferry-turn-0001", &turn).await

@@ -250,7 +250,7 @@ async fn a_key_is_remembered_for_24_hours_and_then_forgotten() {
     app.freeze().await;
     let client = Client::new(&app, &app.caller("ana").await);
     let week = json!({"objective": "List", "budget": {"expires_in_seconds": 604_800}});
-    let run = client.start(KEY, &week).await.ok(201).run_id();
+    let run = client.started(KEY, &week).await;
     let turn = json!({"expected_version": 1, "instruction": "go"});
     let first = client.continue_run(&run, KEY, &turn).await.ok(200);
     app.advance(Duration::from_secs(86_399)).await;

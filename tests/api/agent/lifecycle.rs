@@ -66,11 +66,7 @@ async fn the_built_in_solver_answers_from_a_library_and_its_refs_read_back() {
     let app = TestApp::with(setup).await;
     let client = Client::new(&app, &app.caller("ana").await);
     let objective = json!({"objective": "When does the last ferry to Vik leave?", "database_scope": ["research_library"]});
-    let run = client
-        .start("ferry-plan-0001", &objective)
-        .await
-        .ok(201)
-        .run_id();
+    let run = client.started("ferry-plan-0001", &objective).await;
     let body = json!({"expected_version": 1, "instruction": "Answer from the library."});
     let done = client
         .continue_run(&run, "ferry-turn-0001", &body)
@@ -146,10 +142,8 @@ async fn the_longest_texts_a_request_may_hold_are_a_turn_like_any_other() {
     for (number, objective) in ["x".repeat(20_000), words.clone()].iter().enumerate() {
         let body = json!({"objective": objective, "database_scope": ["research_library"]});
         let run = client
-            .start(&format!("long-text-start-{number}"), &body)
-            .await
-            .ok(201)
-            .run_id();
+            .started(&format!("long-text-start-{number}"), &body)
+            .await;
         let body = json!({"expected_version": 1, "instruction": words});
         let turn = client
             .continue_run(&run, &format!("long-text-turn-{number}"), &body)

@@ -10,7 +10,7 @@ use crate::harness::{Client, RUNS};
 async fn started(client: &Client<'_>, number: usize) -> String {
     let body = json!({"objective": format!("List {number}")});
     let key = format!("ferry-plan-{number:04}");
-    client.start(&key, &body).await.ok(201).run_id()
+    client.started(&key, &body).await
 }
 
 fn ids(page: &Value) -> Vec<String> {

@@ -16,11 +16,7 @@ fn question(id: &str) -> Value {
 /// A run that waits for answers to these questions, at version 3.
 async fn asking(app: &TestApp, client: &Client<'_>, ids: &[&str]) -> String {
     let body = json!({"objective": "Plan the crossing", "budget": {"max_steps": 64}});
-    let run = client
-        .start("ferry-plan-0001", &body)
-        .await
-        .ok(201)
-        .run_id();
+    let run = client.started("ferry-plan-0001", &body).await;
     let questions: Vec<Value> = ids.iter().map(|id| question(id)).collect();
     app.script
         .answer(&json!({"pending_questions": questions, "needs_input": true}));

@@ -127,10 +127,8 @@ async fn a_scope_taken_back_acts_on_the_next_turn_and_given_back_it_works_again(
     let ana = app.caller("ana").await;
     let client = Client::new(&app, &ana);
     let run = client
-        .start("ferry-plan-0001", &asking(&["research_library"]))
-        .await
-        .ok(201)
-        .run_id();
+        .started("ferry-plan-0001", &asking(&["research_library"]))
+        .await;
     let turn = json!({"expected_version": 1, "instruction": "go"});
     let before = Rows::of(&app).await;
     let key = "ferry-turn-0001";

@@ -84,11 +84,7 @@ impl Following {
 
 async fn started(client: &Client<'_>) -> String {
     let body = json!({"objective": "List"});
-    client
-        .start("ferry-plan-0001", &body)
-        .await
-        .ok(201)
-        .run_id()
+    client.started("ferry-plan-0001", &body).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

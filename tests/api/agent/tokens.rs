@@ -319,11 +319,7 @@ async fn on_shared_connections_every_answer_goes_to_its_own_caller() {
         async move {
             let mark = format!("objective of {number}.");
             let body = json!({"objective": mark});
-            let run = client
-                .start("shared-key-0001", &body)
-                .await
-                .ok(201)
-                .run_id();
+            let run = client.started("shared-key-0001", &body).await;
             for _ in 0..20 {
                 let seen = client.inspect(&run).await.ok(200);
                 assert_eq!(seen.body["objective"], mark);

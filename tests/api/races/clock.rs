@@ -56,10 +56,8 @@ async fn time_within_a_run_never_runs_backwards() {
     let client = Client::new(&app, &app.caller("ana").await);
     let mut beside = Beside::open(&app).await;
     let run = client
-        .start("back-and-forth", &json!({"objective": "List"}))
-        .await
-        .ok(201)
-        .run_id();
+        .started("back-and-forth", &json!({"objective": "List"}))
+        .await;
     for (turn, hours) in [-1_i64, -2, 0, -1].iter().enumerate() {
         beside
             .run(&format!(

@@ -10,10 +10,8 @@ async fn sixteen_continues_at_once_are_one_turn() {
     app.add_server().await;
     let client = Client::new(&app, &app.caller("ana").await);
     let run = client
-        .start("one-turn-only", &json!({"objective": "List"}))
-        .await
-        .ok(201)
-        .run_id();
+        .started("one-turn-only", &json!({"objective": "List"}))
+        .await;
     let gate = app.script.hold(&Script::success());
     let body = json!({"expected_version": 1, "instruction": "go"});
     let sent = (0..16).map(|number| {

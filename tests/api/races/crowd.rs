@@ -68,10 +68,8 @@ async fn an_exhausted_pool_is_a_typed_503_and_all_is_normal_after() {
     let app = TestApp::start().await;
     let client = Client::new(&app, &app.caller("ana").await);
     let run = client
-        .start("before-the-crowd", &json!({"objective": "List"}))
-        .await
-        .ok(201)
-        .run_id();
+        .started("before-the-crowd", &json!({"objective": "List"}))
+        .await;
     let mut beside = Beside::open(&app).await;
     // Every read of a caller's row waits, each on a connection of the pool.
     beside

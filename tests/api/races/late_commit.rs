@@ -43,10 +43,8 @@ async fn a_commit_that_took_its_place_early_and_came_late_is_missed_by_no_reader
          select pg_advisory_lock(4242)";
     beside.run(started).await;
     let held = slow
-        .start("held-at-the-gate", &json!({"objective": "List"}))
-        .await
-        .ok(201)
-        .run_id();
+        .started("held-at-the-gate", &json!({"objective": "List"}))
+        .await;
     let cancel = json!({"expected_version": 1, "reason": "late"});
     let (late, ()) = tokio::join!(slow.cancel(&held, "cancelled-late", &cancel), async {
         let waiting = "select count(*) from pg_stat_activity
@@ -57,10 +55,8 @@ async fn a_commit_that_took_its_place_early_and_came_late_is_missed_by_no_reader
         }
         // A later commit on another run; readers of both pass by.
         let run = fast
-            .start("passes-the-gate", &json!({"objective": "List"}))
-            .await
-            .ok(201)
-            .run_id();
+            .started("passes-the-gate", &json!({"objective": "List"}))
+            .await;
         assert_eq!(fast.event_names(&run).await, ["run_started"]);
         assert_eq!(slow.event_names(&held).await, ["run_started"]);
         app.settle().await;

@@ -126,10 +126,8 @@ async fn readers_see_every_event_once_and_in_order_while_thirty_two_write() {
         let body = json!({"objective": "List", "budget": {"max_steps": STEPS}});
         runs.push(
             client
-                .start(&format!("written-by-many-{number}"), &body)
-                .await
-                .ok(201)
-                .run_id(),
+                .started(&format!("written-by-many-{number}"), &body)
+                .await,
         );
     }
     let writers = (0..32).map(|writer| {

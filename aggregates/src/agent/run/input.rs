@@ -18,7 +18,7 @@ const ANSWERS_HEADING: &str = "Answers to pending questions:";
 /// The executor's input as far as the run knows it. Turn and trace ids, the session and the
 /// principal are the caller's.
 #[derive(Clone, PartialEq, Serialize)]
-pub struct TurnInput {
+pub struct ClaimInput {
     pub operation: OperationId,
     /// The claimed version.
     pub run_version: u64,
@@ -48,9 +48,9 @@ pub struct TurnInput {
 }
 
 /// Everything in it may be personal.
-impl std::fmt::Debug for TurnInput {
+impl std::fmt::Debug for ClaimInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TurnInput")
+        f.debug_struct("ClaimInput")
             .field("operation", &self.operation)
             .field("run_version", &self.run_version)
             .field("turn_seq", &self.turn_seq)
@@ -61,7 +61,7 @@ impl std::fmt::Debug for TurnInput {
 impl Run {
     /// The input of the turn under way; `None` when there is none, or when the run's text is
     /// erased and no turn can work on it.
-    pub fn turn_input(&self) -> Option<TurnInput> {
+    pub fn claim_input(&self) -> Option<ClaimInput> {
         match self {
             Self::Running { body, claim } => input(body, claim),
             Self::Absent | Self::Waiting { .. } | Self::Ended { .. } => None,
@@ -69,9 +69,9 @@ impl Run {
     }
 }
 
-fn input(body: &Body, claim: &Claim) -> Option<TurnInput> {
+fn input(body: &Body, claim: &Claim) -> Option<ClaimInput> {
     let bundle = &body.evidence;
-    Some(TurnInput {
+    Some(ClaimInput {
         operation: claim.operation,
         run_version: claim.version,
         turn_seq: body.steps_used,

@@ -23,8 +23,8 @@ use sqlx::{ConnectOptions, Executor, PgConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::metrics::Metrics;
 use crate::store::log::{ExecuteError, Log, Meta, Stream};
+use crate::store::tests::open;
 use crate::store::{Core, CoreConfig, database, ledger};
 use crate::worker::projector::Projectors;
 
@@ -49,7 +49,7 @@ impl World {
         .await;
         let database = template.clone_of_template().await;
         let keys = tempfile::tempdir().unwrap();
-        let core = open(&database, &keys).await;
+        let core = open(&database, &keys, config()).await;
         Self {
             projectors: Projectors::new(Arc::clone(&core)),
             runs: Log::new(Arc::clone(&core)),
@@ -62,7 +62,7 @@ impl World {
 
     /// Another process on the same database, as far as the database can tell.
     pub async fn second(&self) -> Arc<Core> {
-        open(&self.database, &self.keys).await
+        open(&self.database, &self.keys, config()).await
     }
 
     /// A connection that may do what no process of ours may.
@@ -142,21 +142,12 @@ impl World {
     }
 }
 
-async fn open(database: &TestDatabase, keys: &TempDir) -> Arc<Core> {
-    let config = CoreConfig {
+fn config() -> CoreConfig {
+    CoreConfig {
         lanes: 3,
         read_connections: 6,
         ..CoreConfig::default()
-    };
-    let key_file = keys.path().join("kek");
-    Core::open(
-        &database.options,
-        &key_file,
-        config,
-        Metrics::new().unwrap(),
-    )
-    .await
-    .unwrap()
+    }
 }
 
 /// A small generator, so that a failing history can be had again.

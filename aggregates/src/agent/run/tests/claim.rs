@@ -385,7 +385,7 @@ fn answers_are_appended_to_the_instruction_as_a_block() {
         },
         at(5),
     );
-    let input = with.run.turn_input().unwrap();
+    let input = with.run.claim_input().unwrap();
     assert_eq!(
         input.instruction,
         format!("Look in the timetable\n\n{block}")
@@ -399,7 +399,7 @@ fn answers_are_appended_to_the_instruction_as_a_block() {
         },
         at(5),
     );
-    assert_eq!(tried.run.turn_input().unwrap().instruction, block);
+    assert_eq!(tried.run.claim_input().unwrap().instruction, block);
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn a_turn_is_given_the_last_references_and_the_first_issues() {
     };
     tried.turn(gathered, 1);
     tried.claim(claim(3, 2), at(9));
-    let input = tried.run.turn_input().unwrap();
+    let input = tried.run.claim_input().unwrap();
     assert_eq!(input.previous_evidence_refs, refs[36..]);
     assert_eq!(input.previous_unresolved_requirements, issues[..64]);
     assert_eq!(
@@ -430,9 +430,9 @@ fn a_turn_is_given_the_last_references_and_the_first_issues() {
 #[test]
 fn only_a_turn_under_way_has_an_input() {
     let mut tried = Tried::started(brief());
-    assert!(tried.run.turn_input().is_none());
+    assert!(tried.run.claim_input().is_none());
     tried.claim(claim(1, 1), at(1));
-    assert!(tried.run.turn_input().is_some());
+    assert!(tried.run.claim_input().is_some());
     tried.finish(good(), at(2));
-    assert!(tried.run.turn_input().is_none());
+    assert!(tried.run.claim_input().is_none());
 }

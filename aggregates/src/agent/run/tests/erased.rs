@@ -87,7 +87,7 @@ fn the_structure_of_a_run_outlives_its_text() {
 #[test]
 fn an_erased_run_can_still_be_ended_but_works_no_more() {
     let mut folded = without_text(&eventful());
-    assert!(folded.run.turn_input().is_none());
+    assert!(folded.run.claim_input().is_none());
     assert_eq!(
         names(&folded.finish(result(), at(10))).last(),
         Some(&"budget_exhausted")
