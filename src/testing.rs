@@ -26,6 +26,7 @@ use tempfile::TempDir;
 use crate::app::access::accounts::{Accounts, LinkTuple};
 use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, Environment, Flags};
+use crate::http::serve::CLIENT_IDLE;
 use crate::server::{self, Running};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
@@ -110,7 +111,11 @@ impl TestApp {
             setup,
             folder,
             database: template.clone_of_template().await,
-            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            client: reqwest::Client::builder()
+                .no_proxy()
+                .pool_idle_timeout(CLIENT_IDLE)
+                .build()
+                .unwrap(),
         };
         app.add_server().await;
         app

@@ -8,7 +8,7 @@ use helix_aggregates::ids::AccountId;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::attach::with_store;
+use super::attach::{Installation, with_store};
 use super::failure::{Exit, Failure};
 use super::{Context, SettingFlags};
 use crate::app::access::accounts::{Accounts, AccountsError, LinkTuple};
@@ -76,10 +76,12 @@ pub struct LinkArgs {
 
 pub async fn run(args: AccountArgs, context: &Context) -> Result<Exit, Failure> {
     let config = context.load(&args.settings)?;
+    let mut installation = Installation::MustExist;
     if let Verb::Create(create) = &args.verb {
         check_passphrase(create)?;
+        installation = Installation::MayBegin;
     }
-    with_store(&config, async |core| {
+    with_store(&config, installation, async |core| {
         act(&Accounts::new(core), args.verb, context).await
     })
     .await

@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::Context;
 use super::failure::{Exit, Failure};
 use crate::config::Environment;
+use crate::http::serve::CLIENT_IDLE;
 
 /// A turn may last 900 s; its answer comes after it.
 const TURN: Duration = Duration::from_secs(960);
@@ -81,6 +82,7 @@ impl Client {
         let base = base_url(url)?;
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT)
+            .pool_idle_timeout(CLIENT_IDLE)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .user_agent(concat!("helix/", env!("CARGO_PKG_VERSION")))

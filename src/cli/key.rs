@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::attach::{Installation, with_store};
 use super::doctor::OTHERS;
 use super::doctor::reach::{self, Look};
 use super::failure::{Exit, Failure};
-use super::serve::{database_failure, key_fix, not_started};
+use super::serve::{key_fix, not_started};
 use super::{Context, SettingFlags};
 use crate::config::Config;
-use crate::server;
+
 use crate::store::key_export::{self, KeyExportError};
 use crate::store::keyfile::{KeyFile, KeyFileError};
 use crate::store::survey::{self, KeysWanted, Schema};
@@ -152,15 +153,12 @@ pub fn fits(file: &KeyFile, wanted: uuid::Uuid, kek_ids: &[String]) -> bool {
 }
 
 async fn rotate(config: &Config, context: &Context) -> Result<Exit, Failure> {
-    let (core, database) = server::open_store(config).await.map_err(not_started)?;
-    let rotated = core.keyring.rotate(&core.pool).await;
-    let keys = core.keyring.status().1;
-    drop(core);
-    database
-        .close()
-        .await
-        .map_err(|error| database_failure(&error))?;
-    let rewrapped = rotated.map_err(|error| not_started(error.into()))?;
+    let (rewrapped, keys) = with_store(config, Installation::MustExist, async |core| {
+        let rotated = core.keyring.rotate(&core.pool).await;
+        let rewrapped = rotated.map_err(|error| not_started(error.into()))?;
+        Ok((rewrapped, core.keyring.status().1))
+    })
+    .await?;
     let object = json!({ "rewrapped": rewrapped, "wrapping_keys": keys });
     context.output.answer(&object, |out| {
         out.line(&format!(

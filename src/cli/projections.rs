@@ -9,7 +9,7 @@ use helix_projections::projector::{Checked, Difference};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::attach::{store_failure, with_store};
+use super::attach::{Installation, store_failure, with_store};
 use super::failure::{Exit, Failure};
 use super::{Context, SettingFlags};
 use crate::app::projections::{self, Change, Name, RebuildError, Rebuilt};
@@ -46,7 +46,7 @@ struct Ended {
 pub async fn run(args: ProjectionsArgs, context: &Context) -> Result<Exit, Failure> {
     let config = context.load(&args.settings)?;
     let Verb::Rebuild { name, check } = args.verb;
-    let all = with_store(&config, async |core| {
+    let all = with_store(&config, Installation::MustExist, async |core| {
         let mut all = Vec::new();
         for one in Name::ALL {
             if name.as_deref().is_none_or(|name| name == one.as_str()) {

@@ -5,7 +5,7 @@ use clap::Args;
 use helix_aggregates::ids::RunId;
 use serde_json::json;
 
-use super::attach::{store_failure, with_store};
+use super::attach::{Installation, store_failure, with_store};
 use super::failure::{Exit, Failure};
 use super::output::Output;
 use super::{Context, SettingFlags};
@@ -26,7 +26,7 @@ pub struct ReplayArgs {
 pub async fn run(args: ReplayArgs, context: &Context) -> Result<Exit, Failure> {
     let run = RunId::parse(&args.run).map_err(|_| not_found())?;
     let config = context.load(&args.settings)?;
-    let replayed = with_store(&config, async |core| {
+    let replayed = with_store(&config, Installation::MustExist, async |core| {
         replay(&core, run, args.until).await.map_err(failure)
     })
     .await?;

@@ -13,7 +13,7 @@ use super::Context;
 use super::client::{Client, ServerArgs};
 use super::failure::{Exit, Failure};
 use crate::verify::reader::LogReader;
-use crate::verify::run_log::{Entry, Head};
+use crate::verify::run_log::Head;
 use crate::verify::served::{self, Compared};
 use crate::verify::{Damage, Refusal, Verified, self_test};
 
@@ -102,21 +102,31 @@ async fn against_server(input: impl BufRead, head: Option<Head>, client: &Client
             bytes += entry.payload.0.len();
             entries.push(entry);
         }
-        if entries.is_empty() {
-            return Ok((Some(reader.verified()?), Some(compared)));
-        }
-        let events = page(client, run_id, &entries).await?;
+        let Some(first) = entries.first() else {
+            let verified = reader.verified()?;
+            let last = verified.head.seq;
+            if !page(client, run_id, last, 1).await?.is_empty() {
+                let message = format!("the server has events after {last}, where this log ends");
+                return Err(Refusal::Unchecked(message));
+            }
+            return Ok((Some(verified), Some(compared)));
+        };
+        let events = page(client, run_id, first.seq - 1, entries.len()).await?;
         served::compare(run_id, &entries, &events, &mut compared)?;
     }
 }
 
-async fn page(client: &Client, run_id: RunId, entries: &[Entry]) -> Result<Vec<Value>, Refusal> {
-    let after = entries.first().map_or(0, |first| first.seq - 1);
+async fn page(
+    client: &Client,
+    run_id: RunId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Value>, Refusal> {
     let run = run_id.to_string();
     let path = ["api", "v1", "agent-runs", run.as_str(), "events"];
     let query = [
         ("after_seq", after.to_string()),
-        ("limit", entries.len().to_string()),
+        ("limit", limit.to_string()),
     ];
     let answer = client.get(&path, &query).await;
     match answer.map(|answer| answer.body["events"].as_array().cloned()) {

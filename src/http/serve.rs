@@ -13,6 +13,9 @@ use crate::metrics::Metrics;
 
 /// Time for a client to send its request head (`access` 12).
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a client of ours keeps a connection it does not use. A pool opens some ahead, and one
+/// on which nothing was sent within [`HEAD_TIMEOUT`] has a 408 waiting on it.
+pub const CLIENT_IDLE: Duration = Duration::from_secs(3);
 /// Time for requests in flight to end when the server stops.
 const DRAIN: u64 = 10;
 /// Open connections a worker thread serves at once.
@@ -24,7 +27,9 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
         App::new()
             .app_data(Data::new(readiness.clone()))
             .route("/healthz", web::get().to(health::healthz))
+            .route("/healthz", web::head().to(health::healthz))
             .route("/readyz", web::get().to(health::readyz))
+            .route("/readyz", web::head().to(health::readyz))
             .configure(agent::configure)
             .default_service(web::to(agent::unknown_path))
     })

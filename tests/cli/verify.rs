@@ -137,7 +137,12 @@ fn served(change: impl Fn(&mut Value) + Send + 'static) -> Fake {
         ),
     ]);
     change(&mut events);
-    Fake::start(move |_| Reply::json(200, &json!({ "events": events, "has_more": false })))
+    Fake::start(move |request| {
+        let query = request.target.split_once("after_seq=").unwrap().1;
+        let after: usize = query.split('&').next().unwrap().parse().unwrap();
+        let page: Vec<&Value> = events.as_array().unwrap().iter().skip(after).collect();
+        Reply::json(200, &json!({ "events": page, "has_more": false }))
+    })
 }
 
 #[test]
@@ -166,4 +171,19 @@ fn with_a_server_every_clear_field_is_compared() {
     shell
         .helix(&["verify", "good", "--url", &refusing.url])
         .expect(2);
+}
+
+#[test]
+fn a_log_that_ends_before_what_is_served_is_not_called_verified() {
+    let shell = Shell::new();
+    shell.file("good", log());
+    let grown = served(|events| {
+        let mut third = events[1].clone();
+        third["seq"] = 3.into();
+        events.as_array_mut().unwrap().push(third);
+    });
+    let ended = shell
+        .helix(&["verify", "good", "--url", &grown.url])
+        .expect(2);
+    assert!(ended.out.contains("events after 2"), "{}", ended.out);
 }

@@ -36,6 +36,8 @@ impl Client {
     pub fn new(base: String, token: String) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
+            // Shorter than the server waits for the head of a request (408 afterwards).
+            .pool_idle_timeout(Duration::from_secs(3))
             .timeout(Duration::from_secs(60))
             .build()
             .unwrap();
