@@ -7,7 +7,7 @@
 pub mod account;
 mod attach;
 pub mod bench;
-mod client;
+pub mod client;
 mod completions;
 mod config;
 pub mod demo;

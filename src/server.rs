@@ -82,7 +82,7 @@ pub async fn open_store(config: &Config) -> Result<(Arc<Core>, Database), StartE
 
 fn core_config(config: &Config) -> CoreConfig {
     CoreConfig {
-        lanes: u8::try_from(config.database.lanes).unwrap_or(1),
+        lanes: config.database.lanes,
         ..CoreConfig::default()
     }
 }

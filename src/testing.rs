@@ -26,11 +26,11 @@ use tempfile::TempDir;
 use crate::app::access::accounts::{Accounts, LinkTuple};
 use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, Environment, Flags};
-use crate::http::serve::CLIENT_IDLE;
 use crate::server::{self, Running};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
 
+pub use crate::cli::client::IDLE as CLIENT_IDLE;
 pub use crate::http::agent::ROUTES as AGENT_ROUTES;
 pub use crate::solver::finaliser::TurnOutcome;
 pub use crate::solver::seam::TurnInput;

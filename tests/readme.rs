@@ -212,7 +212,6 @@ fn masked(text: &str) -> Vec<String> {
         (r"\b[0-9a-f]{8,64}\b", "HEX"),
         (r"\b\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
         (r"[0-9a-f]+…", "SHORTENED"),
-        (r"\d+ migrations", "MIGRATIONS"),
         (r"\b1[5-8]\.\d+\b", "POSTGRES"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
         (r"\b\d+(\.\d+)? ?(ms|bytes)\b", "SIZE"),

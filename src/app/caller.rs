@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::policy::DataPolicy;
 use super::problem::{Code, Problem};
+use crate::store::guarded::Reader;
 use crate::store::log::{Meta, Stream};
 use crate::store::owner::{Lane, OwnerKey};
 use crate::store::sealing::DataKey;
@@ -66,6 +67,14 @@ impl Caller {
             lane: self.lane,
             owner: self.owner_key,
             key: Arc::clone(&self.key),
+        }
+    }
+
+    /// Whose rows a read may see, and the ledger row that must live for it.
+    pub fn reader(&self) -> Reader {
+        Reader {
+            row_id: self.row_id,
+            owner: self.owner_key,
         }
     }
 

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::BenchError;
 use crate::app::access::accounts::{Accounts, LinkTuple};
+use crate::cli::client;
 use crate::config::{Config, Environment, Flags};
-use crate::http::serve::CLIENT_IDLE;
 use crate::server::{self, Running};
 use crate::solver::tools::extract::PdfReading;
 
@@ -68,7 +68,7 @@ impl Service {
         let token = token(&secret, core.clock.now().millis() / 1_000 + TOKEN_SECONDS)?;
         let client = Client::builder()
             .no_proxy()
-            .pool_idle_timeout(CLIENT_IDLE)
+            .pool_idle_timeout(client::IDLE)
             .build()
             .map_err(BenchError::peer)?;
         Ok(Self {

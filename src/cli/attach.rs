@@ -39,7 +39,7 @@ pub async fn with_store<T>(
 }
 
 /// Refuses a data directory without a cluster, where the cluster is to be the embedded one.
-pub fn must_exist(config: &Config) -> Result<(), Failure> {
+fn must_exist(config: &Config) -> Result<(), Failure> {
     let folder = &config.data.dir;
     if config.database.url.is_some() || !matches!(existing_major(folder), Ok(None)) {
         return Ok(());

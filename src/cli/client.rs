@@ -18,10 +18,13 @@ use serde_json::Value;
 use super::Context;
 use super::failure::{Exit, Failure};
 use crate::config::Environment;
-use crate::http::serve::CLIENT_IDLE;
 
 /// A turn may last 900 s; its answer comes after it.
 const TURN: Duration = Duration::from_secs(960);
+/// How long a connection is kept unused. Pools open some ahead, and one on which nothing was sent in
+/// time has a 408 of the server waiting on it.
+pub const IDLE: Duration = Duration::from_secs(3);
+const _: () = assert!(IDLE.as_secs() < crate::http::serve::HEAD_TIMEOUT.as_secs());
 const CONNECT: Duration = Duration::from_secs(10);
 /// Longest silence inside an answer; heartbeats come every 15 s.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -82,7 +85,7 @@ impl Client {
         let base = base_url(url)?;
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT)
-            .pool_idle_timeout(CLIENT_IDLE)
+            .pool_idle_timeout(IDLE)
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
             .user_agent(concat!("helix/", env!("CARGO_PKG_VERSION")))

@@ -19,7 +19,6 @@ use super::failure::{Exit, Failure};
 use super::serve::{key_fix, not_started};
 use super::{Context, SettingFlags};
 use crate::config::Config;
-
 use crate::store::key_export::{self, KeyExportError};
 use crate::store::keyfile::{KeyFile, KeyFileError};
 use crate::store::survey::{self, KeysWanted, Schema};

@@ -17,6 +17,7 @@ use super::sections::{
 use super::setting::{Kind, Setting};
 use super::table as t;
 use super::values::{Notes, Values};
+use crate::store::owner::{DEFAULT_LANES, MAX_LANES};
 
 /// Values, and the faults that reading them brings to light.
 pub struct Reader<'a> {
@@ -187,7 +188,9 @@ fn database(reader: &mut Reader<'_>) -> Database {
     Database {
         url: reader.secret(&t::DATABASE_URL),
         pg_bin: reader.path(&t::PG_BIN),
-        lanes: reader.within(&t::LANES, 1, 64).unwrap_or(2),
+        lanes: reader
+            .within(&t::LANES, 1, i64::from(MAX_LANES))
+            .unwrap_or(DEFAULT_LANES),
     }
 }
 
@@ -196,6 +199,7 @@ fn agent(reader: &mut Reader<'_>, production: bool) -> Agent {
     let agent = Agent {
         database_scopes: database_scopes(reader, production),
         turn_timeout: turn_timeout(reader),
+        max_turns: reader.within(&t::MAX_TURNS, 1, 4_096).unwrap_or(256),
         developers: developers.iter().map(|id| id.to_lowercase()).collect(),
     };
     for id in agent.unknown_scopes() {

@@ -53,7 +53,7 @@ pub struct Database {
     pub url: Option<SecretString>,
     pub pg_bin: Option<PathBuf>,
     /// Lanes that new owners are spread over, 1 to 64.
-    pub lanes: u16,
+    pub lanes: u8,
 }
 
 #[derive(Debug, Clone)]
@@ -63,6 +63,8 @@ pub struct Agent {
     pub database_scopes: Vec<String>,
     /// 1 s to 900 s.
     pub turn_timeout: Duration,
+    /// Turns at a time, 1 to 4,096.
+    pub max_turns: u16,
     /// Lower-cased profile ids, e-mail addresses or subjects.
     pub developers: Vec<String>,
 }

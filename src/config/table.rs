@@ -67,6 +67,8 @@ settings! {
         "Data scopes runs may use; unset: those whose source is configured, in production none";
     TURN_TIMEOUT = "agent_turn_timeout_ms" ["HELIX_AGENT_TURN_TIMEOUT_MS"] Kind::Integer, Text("120000"), Open, Agent,
         "Longest turn in milliseconds, clamped to 1000..900000";
+    MAX_TURNS = "max_turns" ["HELIX_MAX_TURNS"] Kind::Integer, Text("256"), Open, Agent,
+        "Turns one process runs at a time (1..4096); a continue beyond them is answered 503";
     DEVELOPERS = "developer_profile_ids" ["HELIX_DEVELOPER_PROFILE_IDS"] Kind::List, Unset, Open, Agent,
         "Profile ids, e-mail addresses or subjects whose developer type counts in production";
     OAUTH_ISSUER = "agent_oauth_issuer" ["HELIX_AGENT_OAUTH_ISSUER"] Kind::Url, Unset, Open, OAuth,

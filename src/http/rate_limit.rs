@@ -75,7 +75,7 @@ impl WindowLimiter {
             reset_at_ms,
             allowed: window.count <= limit,
             retry_after_ms,
-            retry_after_s: retry_after_ms.div_ceil(1000),
+            retry_after_s: retry_after_ms.div_ceil(1000).max(1),
         })
     }
 }

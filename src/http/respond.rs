@@ -135,9 +135,8 @@ pub fn limited(verdict: &Verdict) -> HttpResponse {
         "message": "Too many requests; retry after the time given.",
         "retryAfterMs": verdict.retry_after_ms,
     });
-    let seconds = verdict.retry_after_ms.div_ceil(1_000).max(1);
     let mut response = HttpResponse::TooManyRequests();
-    response.insert_header((header::RETRY_AFTER, seconds.to_string()));
+    response.insert_header((header::RETRY_AFTER, verdict.retry_after_s.to_string()));
     json_body(&mut response, &body)
 }
 

@@ -12,10 +12,7 @@ use super::{agent, health};
 use crate::metrics::Metrics;
 
 /// Time for a client to send its request head (`access` 12).
-const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a client of ours keeps a connection it does not use. A pool opens some ahead, and one
-/// on which nothing was sent within [`HEAD_TIMEOUT`] has a 408 waiting on it.
-pub const CLIENT_IDLE: Duration = Duration::from_secs(3);
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time for requests in flight to end when the server stops.
 const DRAIN: u64 = 10;
 /// Open connections a worker thread serves at once.

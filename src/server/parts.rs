@@ -40,6 +40,7 @@ pub fn solver(config: &Config, pdf: PdfReading, progress: &dyn Progress) -> Solv
 pub(super) fn run_settings(config: &Config) -> RunSettings {
     RunSettings {
         turn_timeout: config.agent.turn_timeout,
+        max_turns: usize::from(config.agent.max_turns),
         policy: DataPolicy::new(config.agent.database_scopes.iter().cloned()),
     }
 }

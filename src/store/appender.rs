@@ -5,6 +5,7 @@
 //! that hangs up changes nothing, because the transaction runs here and not in its future.
 
 mod failure;
+mod regroups;
 
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -21,10 +22,12 @@ use super::append::{Append, Priority};
 use super::flush::{self, Form};
 use super::ledger::LedgerChange;
 use super::owner::Lane;
+use super::patience::in_time;
 use super::read;
 use super::watch::Hub;
 use crate::metrics::Metrics;
 use failure::{Failure, FailureKind, unique_rule};
+use regroups::{Outcome, Regroups};
 
 pub use failure::Redacted;
 
@@ -34,8 +37,6 @@ const MAX_COMMANDS: usize = 512;
 const MAX_BYTES: usize = 4 << 20;
 /// How long a flush waits for the callers it has just answered to come back.
 const REGROUP: Duration = Duration::from_micros(400);
-/// Flushes after which waiting is tried again, though it failed before.
-const MOST_SKIPPED: u32 = 63;
 /// How long a lane without work keeps its connection. Giving one back costs a round trip, and a
 /// lone writer would pay it for every command.
 const KEEP: Duration = Duration::from_millis(50);
@@ -132,34 +133,6 @@ impl Appender {
     }
 }
 
-/// Whether waiting for the callers just answered is worth its time. Callers with more to do before
-/// they return let it time out, and it is then left out for longer and longer.
-#[derive(Debug, Default)]
-struct Regroups {
-    /// Flushes for which none is tried yet.
-    skip: u32,
-    /// How many will be skipped after the next failure.
-    next: u32,
-}
-
-impl Regroups {
-    /// Whether this one is left out.
-    fn pass(&mut self) -> bool {
-        let skipped = self.skip > 0;
-        self.skip = self.skip.saturating_sub(1);
-        skipped
-    }
-
-    fn judge(&mut self, worthwhile: bool) {
-        if worthwhile {
-            self.next = 0;
-        } else {
-            self.skip = self.next;
-            self.next = (self.next * 2 + 1).min(MOST_SKIPPED);
-        }
-    }
-}
-
 struct LaneTask {
     lane: Lane,
     lanes: Lanes,
@@ -245,7 +218,11 @@ impl LaneTask {
             tokio::task::yield_now().await;
             self.drain();
         }
-        self.regroups.judge(self.waiting.len() >= self.answered);
+        self.regroups.judge(if self.waiting.len() >= self.answered {
+            Outcome::AllCame
+        } else {
+            Outcome::TimedOut
+        });
     }
 
     /// Takes what may share a flush: one command a stream and a receipt, bounded count and bytes.
@@ -448,12 +425,11 @@ impl LaneTask {
     }
 
     async fn which_part(&self, append: &Append) -> Result<(), StoreError> {
-        let live: i64 = sqlx::query_scalar(
+        let query = sqlx::query_scalar(
             "select count(*) from access.ledger where row_id = any ($1) and revoked_at_ms is null",
         )
-        .bind(&append.guards)
-        .fetch_one(&self.lanes.pool)
-        .await?;
+        .bind(&append.guards);
+        let live: i64 = in_time(query.fetch_one(&self.lanes.pool)).await?;
         if usize::try_from(live).ok() != Some(append.guards.len()) {
             return Err(StoreError::Revoked);
         }

@@ -20,7 +20,7 @@ use super::database;
 use super::flush::Form;
 use super::keyring::{Keyring, KeyringError};
 use super::lines::Lines;
-use super::owner::{self, Lane, MAX_LANES, OwnerKey};
+use super::owner::{self, DEFAULT_LANES, Lane, MAX_LANES, OwnerKey};
 use super::patience::in_time;
 use super::read;
 use super::sealing::DataKey;
@@ -46,7 +46,7 @@ pub struct CoreConfig {
 impl Default for CoreConfig {
     fn default() -> Self {
         Self {
-            lanes: 2,
+            lanes: DEFAULT_LANES,
             form: Form::Fast,
             queue: 4_096,
             read_connections: 16,

@@ -80,10 +80,41 @@ pub async fn keyed_head(
     Ok((seen, receipt::of_row(lines, lane, key, &row).await?))
 }
 
-fn seen(row: &PgRow) -> Result<Seen<StreamHead>, StoreError> {
-    if !row.try_get::<bool, _>("live")? {
-        return Err(StoreError::Revoked);
+/// The receipt of a key.
+pub async fn receipt(
+    lines: &Lines,
+    reader: &Reader,
+    lane: Lane,
+    key: &ReceiptKey,
+) -> Result<Option<FoundReceipt>, StoreError> {
+    let sql = format!(
+        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live, {}
+           from (values (es.now_ms())) as clock(now_ms)
+           left join es.receipt r on r.lane = $2 and r.key_hash = $3 and r.owner_key = $4
+                and r.operation = $5 and r.expires_at_ms > now_ms",
+        receipt::COLUMNS
+    );
+    let query = sqlx::query(&sql)
+        .bind(reader.row_id)
+        .bind(lane.number())
+        .bind(&key.key_hash[..])
+        .bind(&reader.owner.as_bytes()[..])
+        .bind(&key.operation);
+    let row = lines.one(query).await?;
+    must_live(&row)?;
+    receipt::of_row(lines, lane, key, &row).await
+}
+
+fn must_live(row: &PgRow) -> Result<(), StoreError> {
+    if row.try_get::<bool, _>("live")? {
+        Ok(())
+    } else {
+        Err(StoreError::Revoked)
     }
+}
+
+fn seen(row: &PgRow) -> Result<Seen<StreamHead>, StoreError> {
+    must_live(row)?;
     let found = match row.try_get::<Option<String>, _>("kind")? {
         Some(_) => Some(head_of(row)?),
         None => None,
@@ -125,9 +156,7 @@ pub async fn page(
     let Some(first) = rows.first() else {
         return Err(StoreError::Revoked);
     };
-    if !first.try_get::<bool, _>("live")? {
-        return Err(StoreError::Revoked);
-    }
+    must_live(first)?;
     let now_ms = first.try_get("now_ms")?;
     let Some(version) = first.try_get::<Option<i64>, _>("stream_version")? else {
         return Ok(Seen {
@@ -149,7 +178,7 @@ pub async fn page(
 
 /// What a list of runs asks for.
 #[derive(Debug, Clone)]
-pub struct RunQuery<'a> {
+pub struct RunPageQuery<'a> {
     pub status: Option<&'a str>,
     /// Rows older than this one: its creation time and stream id.
     pub before: Option<(i64, Uuid)>,
@@ -161,7 +190,7 @@ pub async fn runs(
     lines: &Lines,
     reader: &Reader,
     lane: Lane,
-    query: &RunQuery<'_>,
+    query: &RunPageQuery<'_>,
 ) -> Result<Vec<(Uuid, StreamHead)>, StoreError> {
     let (before_ms, before_id) = query.before.unzip();
     let query = sqlx::query(
@@ -186,9 +215,7 @@ pub async fn runs(
     let rows = lines.all(query).await?;
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {
-        if !row.try_get::<bool, _>("live")? {
-            return Err(StoreError::Revoked);
-        }
+        must_live(row)?;
         if let Some(stream) = row.try_get::<Option<Uuid>, _>("stream_id")? {
             found.push((stream, head_of(row)?));
         }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::StoreError;
 use super::append::InlineRow;
 use super::owner::Lane;
+use super::patience::in_time;
 use super::read::{StreamHead, head_of, unsigned};
 
 /// A stream's head and inline row, and what the log alone says beside it.
@@ -97,7 +98,7 @@ pub async fn replace(
     row: &InlineRow,
     span: Span,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query(
+    let query = sqlx::query(
         "update es.stream
             set status = $5, due_at_ms = $6, key_id = $7, body = $8, created_at_ms = $9, updated_at_ms = $10
           where lane = $1 and stream_id = $2 and version = $3 and head = $4",
@@ -112,8 +113,8 @@ pub async fn replace(
     .bind(&row.body)
     .bind(span.created_ms)
     .bind(span.updated_ms)
-    .execute(pool)
-    .await?;
+;
+    let done = in_time(query.execute(pool)).await?;
     Ok(done.rows_affected() == 1)
 }
 

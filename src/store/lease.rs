@@ -6,6 +6,7 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 use super::StoreError;
+use super::patience::in_time;
 
 /// Takes or renews the lease of `task` for `life`; `false` while another process holds it.
 pub async fn hold(
@@ -15,7 +16,7 @@ pub async fn hold(
     life: Duration,
 ) -> Result<bool, StoreError> {
     let life_ms = i64::try_from(life.as_millis()).unwrap_or(i64::MAX);
-    let held: Option<i64> = sqlx::query_scalar(
+    let query = sqlx::query_scalar(
         "insert into es.lease as t (task, holder, epoch, until_ms)
          values ($1, $2, 1, es.now_ms() + $3)
          on conflict (task) do update
@@ -26,18 +27,15 @@ pub async fn hold(
     )
     .bind(task)
     .bind(holder)
-    .bind(life_ms)
-    .fetch_optional(pool)
-    .await?;
+    .bind(life_ms);
+    let held: Option<i64> = in_time(query.fetch_optional(pool)).await?;
     Ok(held.is_some())
 }
 
 /// Lets another process take over at once.
 pub async fn release(pool: &PgPool, task: &str, holder: Uuid) -> Result<(), StoreError> {
-    sqlx::query("update es.lease set until_ms = 0 where task = $1 and holder = $2")
+    let query = sqlx::query("update es.lease set until_ms = 0 where task = $1 and holder = $2")
         .bind(task)
-        .bind(holder)
-        .execute(pool)
-        .await?;
-    Ok(())
+        .bind(holder);
+    in_time(query.execute(pool)).await.map(drop)
 }

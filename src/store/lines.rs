@@ -7,6 +7,7 @@
 //! transaction.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -19,8 +20,8 @@ use super::patience::in_time;
 
 /// Connections of the pool that reads leave to others.
 const LEFT: usize = 4;
-/// Reads after which a line goes back to the pool, which judges its age.
-const TURN: u32 = 256;
+/// A line unused for so long goes back to the pool at the next read, and is closed there in time.
+const KEEP: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub struct Lines {
@@ -34,7 +35,7 @@ pub struct Lines {
 #[derive(Debug)]
 struct Line {
     connection: PoolConnection<Postgres>,
-    carried: u32,
+    since: Instant,
 }
 
 impl Lines {
@@ -81,19 +82,17 @@ impl Lines {
             .await
             .map_err(|_| sqlx::Error::PoolClosed)?;
         let kept = self.idle().pop();
-        let mut line = match kept {
-            Some(line) => line,
-            None => Line {
-                connection: self.pool.acquire().await?,
-                carried: 0,
-            },
+        let mut connection = match kept {
+            Some(line) => line.connection,
+            None => self.pool.acquire().await?,
         };
-        line.carried += 1;
-        match query.fetch_all(&mut *line.connection).await {
+        match query.fetch_all(&mut *connection).await {
             Ok(rows) => {
                 let mut idle = self.idle();
-                if line.carried < TURN && idle.len() < self.most && !self.turns.is_closed() {
-                    idle.push(line);
+                idle.retain(|line| line.since.elapsed() < KEEP);
+                if idle.len() < self.most && !self.turns.is_closed() {
+                    let since = Instant::now();
+                    idle.push(Line { connection, since });
                 }
                 Ok(rows)
             }

@@ -10,6 +10,8 @@ use super::patience::in_time;
 
 /// The highest number of lanes a database can use.
 pub const MAX_LANES: u8 = 64;
+/// Lanes that new owners are spread over unless a setting says otherwise (ADR 0003).
+pub const DEFAULT_LANES: u8 = 2;
 
 /// A gapless, commit-ordered sub-log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

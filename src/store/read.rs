@@ -97,7 +97,8 @@ pub(super) fn event_of(row: &PgRow) -> Result<StoredEvent, StoreError> {
         seq: unsigned(row.try_get("seq")?),
         at: row.try_get("at")?,
         kind: row.try_get("kind")?,
-        ver: u16::try_from(row.try_get::<i16, _>("ver")?).unwrap_or(0),
+        ver: u16::try_from(row.try_get::<i16, _>("ver")?)
+            .map_err(|_| StoreError::Damaged("an event has no version".to_owned()))?,
         key_id: row.try_get("key_id")?,
         payload: row.try_get("payload")?,
         meta: row.try_get("meta")?,

@@ -91,7 +91,7 @@ pub const COLUMNS: &str =
     r.lease_until_ms as receipt_lease_ms, r.lease_until_ms <= es.now_ms() as receipt_lapsed";
 
 /// Looks a receipt up; a forgotten one is not found.
-pub async fn find(
+async fn find(
     lines: &Lines,
     lane: Lane,
     key: &ReceiptKey,
@@ -125,7 +125,8 @@ pub async fn of_row(
     };
     let state = match stored.as_str() {
         "completed" => FoundState::Completed {
-            status: u16::try_from(row.try_get::<i16, _>("receipt_status")?).unwrap_or(200),
+            status: u16::try_from(row.try_get::<i16, _>("receipt_status")?)
+                .map_err(|_| damaged("status"))?,
             key_id: row.try_get("receipt_key_id")?,
             body: row.try_get("receipt_body")?,
         },
@@ -139,13 +140,18 @@ pub async fn of_row(
         "processing" => FoundState::Processing {
             lease_until_ms: row.try_get("receipt_lease_ms")?,
         },
-        _ => FoundState::OutcomeUnknown,
+        "outcome_unknown" => FoundState::OutcomeUnknown,
+        _ => return Err(damaged("state")),
     };
     Ok(Some(FoundReceipt {
         request_mac: row.try_get("receipt_mac")?,
         subject: row.try_get("receipt_subject")?,
         state,
     }))
+}
+
+fn damaged(column: &str) -> StoreError {
+    StoreError::Damaged(format!("a receipt has an unreadable {column}"))
 }
 
 /// Turns a lapsed reservation into one of unknown outcome; `false` when it is none any more.

@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::patience::in_time;
 use dashmap::DashMap;
 use sqlx::postgres::PgListener;
 use sqlx::{PgPool, Row};
@@ -120,12 +121,9 @@ impl Hub {
         loop {
             self.shared.committed.notified().await;
             // Failure costs the others at most a second: they look by themselves.
-            if let Err(error) = sqlx::query("select pg_notify($1, '')")
-                .bind(CHANNEL)
-                .execute(&pool)
-                .await
-            {
-                tracing::debug!(error = %super::appender::Redacted(&error), "a wake-up was not sent");
+            let told = sqlx::query("select pg_notify($1, '')").bind(CHANNEL);
+            if let Err(error) = in_time(told.execute(&pool)).await {
+                tracing::debug!(%error, "a wake-up was not sent");
             }
             tokio::time::sleep(NOTIFY_EVERY).await;
         }
@@ -161,7 +159,7 @@ impl Hub {
             return;
         }
         let lanes: Vec<i16> = ids.iter().map(|id| i16::from(id.as_bytes()[15])).collect();
-        let heads = sqlx::query(
+        let query = sqlx::query(
             "select s.stream_id, s.version from unnest($1::smallint[], $2::uuid[]) as u(lane, id)
                join es.stream s on s.lane = u.lane and s.stream_id = u.id
              union all
@@ -169,10 +167,10 @@ impl Hub {
               where l.row_id = any ($2) and l.revoked_at_ms is not null",
         )
         .bind(lanes)
-        .bind(ids)
-        .fetch_all(pool)
-        .await;
-        let Ok(heads) = heads else { return };
+        .bind(ids);
+        let Ok(heads) = in_time(query.fetch_all(pool)).await else {
+            return;
+        };
         for head in heads {
             if let (Ok(stream), Ok(version)) =
                 (head.try_get("stream_id"), head.try_get::<i64, _>("version"))
@@ -184,7 +182,10 @@ impl Hub {
 }
 
 async fn listen(pool: &PgPool) -> Option<PgListener> {
-    let mut listener = PgListener::connect_with(pool).await.ok()?;
-    listener.listen(CHANNEL).await.ok()?;
-    Some(listener)
+    let listening = async {
+        let mut listener = PgListener::connect_with(pool).await?;
+        listener.listen(CHANNEL).await?;
+        Ok(listener)
+    };
+    in_time(listening).await.ok()
 }

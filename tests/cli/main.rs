@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's own tools fail the test")]
 
+mod attach;
 mod config;
 mod demo;
 mod doctor;

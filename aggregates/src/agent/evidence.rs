@@ -10,6 +10,8 @@ pub mod event;
 pub mod item;
 
 mod decide;
+pub use decide::TURN_LIMIT;
+
 #[cfg(test)]
 mod tests;
 

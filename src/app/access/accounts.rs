@@ -356,21 +356,14 @@ impl Accounts {
                 account_id,
                 profile_id: account_id.to_string(),
                 email,
-                account_type: account_type(&listed.account_type),
+                account_type: AccountType::parse(&listed.account_type)
+                    .ok_or_else(|| StoreError::Damaged("an account has no type".to_owned()))?,
             },
             name,
             created_at: Timestamp::from_millis(listed.created_at_ms),
             bindings,
             activity,
         })
-    }
-}
-
-fn account_type(stored: &str) -> AccountType {
-    if stored == AccountType::Developer.as_str() {
-        AccountType::Developer
-    } else {
-        AccountType::User
     }
 }
 

@@ -17,9 +17,12 @@ use crate::solver::finaliser::TurnOutcome;
 use crate::solver::seam::{Abort, AbortHandle, AbortReason, Allowance, Answer, TurnInput};
 use crate::store::log::Loaded;
 use crate::store::{Core, guarded};
+use helix_aggregates::agent::evidence::TURN_LIMIT;
 
 /// Calls a turn may make through the tool host.
 const TOOL_CALLS: u32 = 256;
+// A receipt is recorded of each.
+const _: () = assert!(TOOL_CALLS as usize <= TURN_LIMIT);
 /// How long a stopped executor may take to hand over its receipts.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Bytes of sources a turn may read.

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::app::caller::Caller;
 use crate::app::idempotency::{IdempotencyKey, Judged, judge};
 use crate::app::problem::Problem;
+use crate::store::guarded;
 use crate::store::receipt::{self, FoundReceipt, ReceiptKey, ReceiptOutcome, ReceiptWrite};
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
@@ -76,7 +77,7 @@ impl Keyed {
 
     /// The stored answer of an earlier identical request, `None` for a fresh key.
     pub async fn replay(&self, core: &Core, caller: &Caller) -> Result<Option<Reply>, Problem> {
-        let found = receipt::find(&core.lines, caller.lane, &self.key).await?;
+        let found = guarded::receipt(&core.lines, &caller.reader(), caller.lane, &self.key).await?;
         self.answer(core, found).await
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use helix_aggregates::agent::run::event::RunEvent;
+use helix_aggregates::agent::run::status::Lifecycle;
 use helix_aggregates::chain::Hash;
 use helix_aggregates::ids::RunId;
 use helix_aggregates::time::Timestamp;
@@ -15,11 +16,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::keyed::Reply;
-use super::runs::{Runs, named, reader};
+use super::runs::{Runs, named};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::{Code, Problem};
 use crate::store::StoreError;
-use crate::store::guarded::{self, RunQuery};
+use crate::store::guarded::{self, RunPageQuery};
 use crate::store::log::{decode, open_row};
 use crate::store::read::StoredEvent;
 use crate::verify::run_log::{Entry, Head, Header, StoredBytes};
@@ -133,7 +134,7 @@ impl Runs {
         after: u64,
         limit: i64,
     ) -> Result<Vec<StoredEvent>, Problem> {
-        let reader = reader(caller);
+        let reader = caller.reader();
         let seen = guarded::page(
             &self.core.lines,
             &reader,
@@ -156,10 +157,7 @@ impl Runs {
     /// The last event's number, and whether nothing more can happen to the run.
     pub async fn standing(&self, caller: &Caller, run: RunId) -> Result<(u64, bool), Problem> {
         let found = self.find(caller, run).await?;
-        let ended = matches!(
-            found.head.status.as_str(),
-            "completed" | "failed" | "cancelled"
-        );
+        let ended = Lifecycle::parse(&found.head.status).is_some_and(Lifecycle::is_terminal);
         Ok((found.head.version, ended))
     }
 
@@ -171,13 +169,13 @@ impl Runs {
             .as_deref()
             .map(|cursor| self.open_cursor(caller, query, cursor))
             .transpose()?;
-        let asked = RunQuery {
+        let asked = RunPageQuery {
             status: query.status.as_deref(),
             before,
             limit: i64::try_from(query.limit + 1).unwrap_or(101),
         };
         let mut rows =
-            guarded::runs(&self.core.lines, &reader(caller), caller.lane, &asked).await?;
+            guarded::runs(&self.core.lines, &caller.reader(), caller.lane, &asked).await?;
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         let next_cursor = rows

@@ -11,6 +11,7 @@ use helix_aggregates::ids::{RunId, has_run_id_shape};
 use helix_aggregates::time::{Stamp, Timestamp};
 use helix_projections::agent::run::view::RunView;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use super::keyed::{Keyed, Reply};
 use super::request::{CancelRequest, StartRequest};
@@ -20,7 +21,7 @@ use crate::app::idempotency::IdempotencyKey;
 use crate::app::policy::DataPolicy;
 use crate::app::problem::{Code, Problem};
 use crate::store::append::{Append, Priority};
-use crate::store::guarded::{self, Reader, Seen};
+use crate::store::guarded::{self, Seen};
 use crate::store::log::{ExecuteError, Loaded, Log, Prepared, Stream};
 use crate::store::owner::Lane;
 use crate::store::read::StreamHead;
@@ -34,6 +35,8 @@ pub(super) const ATTEMPTS: usize = 4;
 pub struct RunSettings {
     /// 1 s to 900 s (`agent-api` 2.7).
     pub turn_timeout: Duration,
+    /// Turns that may run at a time.
+    pub max_turns: usize,
     pub policy: DataPolicy,
 }
 
@@ -57,6 +60,8 @@ pub struct Runs {
     pub(super) evidence: Arc<Log<Evidence>>,
     pub(super) settings: Arc<RunSettings>,
     pub(super) executor: Arc<dyn TurnExecutor>,
+    /// Places for running turns.
+    pub(super) places: Arc<Semaphore>,
 }
 
 /// A run that exists and is the caller's.
@@ -80,6 +85,7 @@ impl Runs {
         Self {
             log: Arc::new(Log::new(Arc::clone(&core))),
             evidence: Arc::new(Log::new(Arc::clone(&core))),
+            places: Arc::new(Semaphore::new(settings.max_turns)),
             settings: Arc::new(settings),
             executor,
             core,
@@ -195,7 +201,7 @@ impl Runs {
     /// The caller's run, read together with the caller's ledger row.
     pub(super) async fn find(&self, caller: &Caller, run: RunId) -> Result<Found, Problem> {
         let stream = caller.stream(run.uuid());
-        let reader = reader(caller);
+        let reader = caller.reader();
         let seen = guarded::head(&self.core.lines, &reader, stream.lane, stream.id).await?;
         found(run, stream, seen)
     }
@@ -210,7 +216,7 @@ impl Runs {
         let stream = caller.stream(run.uuid());
         let (lane, id, key) = (stream.lane, stream.id, keyed.key());
         let (seen, receipt) =
-            guarded::keyed_head(&self.core.lines, &reader(caller), lane, id, key).await?;
+            guarded::keyed_head(&self.core.lines, &caller.reader(), lane, id, key).await?;
         let found = found(run, stream, seen)?;
         Ok(match keyed.answer(&self.core, receipt).await? {
             Some(reply) => KeyedRun::Answered(reply),
@@ -286,13 +292,6 @@ fn found(run: RunId, stream: Stream, seen: Seen<StreamHead>) -> Result<Found, Pr
         head: head.ok_or_else(|| Problem::new(Code::NotFound))?,
         stamp,
     })
-}
-
-pub(super) fn reader(caller: &Caller) -> Reader {
-    Reader {
-        row_id: caller.row_id,
-        owner: caller.owner_key,
-    }
 }
 
 /// The run as clients see it.

@@ -67,10 +67,15 @@ impl Runs {
         let run = named(caller, run_id)?;
         let operation = format!("continue:{run}");
         let keyed = Keyed::new(&self.core, caller, operation, key, &request.spelled(run));
+        // Before the claim: whoever is turned away has reserved nothing.
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| StoreError::Overloaded)?;
         let (runs, caller, request) = (self.clone(), caller.clone(), request.clone());
-        let task = self
-            .core
-            .spawn(async move { runs.claim_and_execute(&caller, &keyed, run, &request).await });
+        let task = self.core.spawn(async move {
+            let answered = runs.claim_and_execute(&caller, &keyed, run, &request).await;
+            drop(place);
+            answered
+        });
         task.await
             .map_err(|_| Problem::new(Code::Internal).because("a turn's task ended early"))?
     }
@@ -348,8 +353,8 @@ impl Runs {
         let record = TurnEvidence {
             turn_seq: turn.claimed.state.body().map_or(0, |body| body.steps_used),
             operation: turn.operation,
-            receipts: fresh_receipts.take(256).cloned().collect(),
-            items: fresh_items.take(256).cloned().collect(),
+            receipts: fresh_receipts.cloned().collect(),
+            items: fresh_items.cloned().collect(),
         };
         if record.items.is_empty() && record.receipts.is_empty() {
             return Ok(None);

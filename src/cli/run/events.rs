@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use helix_aggregates::agent::run::event::ends_run;
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::Value;
@@ -187,10 +188,7 @@ impl Feed<'_> {
             out.line(&format!("{seq:>5}  {at}  {kind:28}  {}", event["payload"]))
         })?;
         self.after = seq;
-        self.ended = matches!(
-            kind,
-            "run_completed" | "run_failed" | "run_cancelled" | "budget_exhausted"
-        );
+        self.ended = ends_run(kind);
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_web::http::header;
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use helix_aggregates::agent::run::event::ends_run;
 use helix_aggregates::ids::RunId;
 use helix_projections::agent::run::event::EventView;
 use serde_json::{Value, json};
@@ -152,7 +153,7 @@ impl Following {
             if let Some(last) = page.events.last() {
                 self.after = last.seq;
                 self.quiet_since = tokio::time::Instant::now();
-                self.ended = page.events.iter().any(ends_the_run);
+                self.ended = page.events.iter().any(|event| ends_run(event.event_type));
                 let mut text: String = page.events.iter().map(framed).collect();
                 if self.ended {
                     text.push_str("event: closed\ndata: {\"reason\":\"run_ended\"}\n\n");
@@ -191,13 +192,6 @@ fn framed(event: &EventView) -> String {
     )
 }
 
-fn ends_the_run(event: &EventView) -> bool {
-    matches!(
-        event.event_type,
-        "run_completed" | "run_failed" | "budget_exhausted" | "run_cancelled"
-    )
-}
-
 pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
         admitted.caller.require(SCOPE_READ)?;
@@ -209,7 +203,7 @@ pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> Ht
             let piece = next_piece(&door, &mut log, first).await?;
             Some((piece, (door, log, None)))
         });
-        let name = format!("attachment; filename=\"{}.ndjson\"", run.replace(':', "_"));
+        let name = format!("attachment; filename=\"{run}.ndjson\"");
         Ok(HttpResponse::Ok()
             .content_type("application/x-ndjson")
             .insert_header((header::CONTENT_DISPOSITION, name))

@@ -139,18 +139,8 @@ fn list_query(query: &Query) -> Result<RunsQuery, Problem> {
     let status = read.text("status");
     let cursor = read.text("cursor");
     let limit = read.integer("limit", 1, 100, 20);
-    let known = [
-        Lifecycle::Queued,
-        Lifecycle::Running,
-        Lifecycle::Waiting,
-        Lifecycle::Completed,
-        Lifecycle::Failed,
-        Lifecycle::Cancelled,
-    ];
-    if status
-        .as_ref()
-        .is_some_and(|status| known.iter().all(|one| one.as_str() != status))
-    {
+    let unknown = |word: &String| Lifecycle::parse(word).is_none();
+    if status.as_ref().is_some_and(unknown) {
         read.refuse("status", "expected a lifecycle status");
     }
     read.finish()?;

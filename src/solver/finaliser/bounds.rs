@@ -1,5 +1,6 @@
 //! Bounds on everything a draft says, so that a hostile one still ends in a run that can be read.
 
+use helix_aggregates::agent::evidence::TURN_LIMIT;
 use helix_aggregates::agent::run::turn::{Question, QuestionOption};
 use helix_aggregates::text::{prefix, trim, utf16_len};
 
@@ -7,6 +8,8 @@ use crate::solver::seam::{Claim, Conflict, Draft, FieldProposal, SpanIndex};
 
 /// The first entries of an audit that are looked at (`agent-api` 4.2).
 pub(super) const SPAN_LIMIT: usize = 256;
+// An evidence item is recorded of each.
+const _: () = assert!(SPAN_LIMIT <= TURN_LIMIT);
 const CLAIM_LIMIT: usize = 128;
 const SENTENCE_LIMIT: usize = 64;
 const QUESTION_LIMIT: usize = 32;

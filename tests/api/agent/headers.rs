@@ -373,3 +373,16 @@ async fn in_production_loopback_is_no_excuse_and_https_is_required() {
     }
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_is_told_to_those_who_ask_for_the_head_alone() {
+    let app = TestApp::start().await;
+    for path in ["/healthz", "/readyz"] {
+        let asked = Answer::of(app.client().head(app.url(path))).await.ok(200);
+        assert_eq!(
+            (asked.text.as_str(), asked.header("cache-control")),
+            ("", "no-store")
+        );
+    }
+    app.finish().await;
+}

@@ -152,3 +152,37 @@ async fn limits_of_zero_count_nothing_and_the_first_step_is_the_address() {
     }
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_continue_without_a_place_is_turned_away_and_reserves_nothing() {
+    let app = TestApp::with(Setup {
+        settings: vec![("max_turns", "1".to_owned())],
+        ..Setup::default()
+    })
+    .await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let body = json!({"objective": "List the ferries"});
+    let held = client.started("ferry-plan-0001", &body).await;
+    let other = client.started("ferry-plan-0002", &body).await;
+    let turn = json!({"expected_version": 1, "instruction": "go"});
+    let gate = app.script.hold(&json!({}));
+    let running = client.continue_run(&held, "ferry-turn-0001", &turn);
+    let refused = async {
+        app.script.begun(1).await;
+        let refused = client.continue_run(&other, "ferry-turn-0002", &turn).await;
+        let stop = json!({"expected_version": 1});
+        let cancelled = client.cancel(&other, "ferry-stop-0001", &stop).await;
+        gate.open();
+        (refused, cancelled)
+    };
+    let (ran, (refused, cancelled)) = tokio::join!(running, refused);
+    ran.ok(200);
+    cancelled.ok(200);
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() >= 1);
+    let names = client.event_names(&other).await;
+    assert_eq!(names, ["run_started", "run_cancelled"]);
+    let again = client.continue_run(&other, "ferry-turn-0002", &turn).await;
+    again.expect(409, "version_conflict");
+    app.finish().await;
+}

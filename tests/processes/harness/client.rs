@@ -36,8 +36,7 @@ impl Client {
     pub fn new(base: String, token: String) -> Self {
         let http = reqwest::Client::builder()
             .no_proxy()
-            // Shorter than the server waits for the head of a request (408 afterwards).
-            .pool_idle_timeout(Duration::from_secs(3))
+            .pool_idle_timeout(helix::testing::CLIENT_IDLE)
             .timeout(Duration::from_secs(60))
             .build()
             .unwrap();

@@ -20,6 +20,13 @@ impl AccountType {
             Self::Developer => "developer",
         }
     }
+
+    /// The type a stored word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::User, Self::Developer]
+            .into_iter()
+            .find(|known| known.as_str() == word)
+    }
 }
 
 #[derive(Debug, Clone)]

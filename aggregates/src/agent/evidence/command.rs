@@ -15,8 +15,8 @@ pub struct TurnEvidence {
     /// 1 for the run's first turn.
     pub turn_seq: u32,
     pub operation: OperationId,
-    /// At most 256.
+    /// At most [`super::TURN_LIMIT`].
     pub receipts: Vec<ToolReceipt>,
-    /// At most 256.
+    /// At most [`super::TURN_LIMIT`].
     pub items: Vec<EvidenceItem>,
 }

@@ -12,7 +12,7 @@ use crate::text::utf16_len;
 use crate::time::Stamp;
 
 /// Receipts, and items, of one turn.
-pub(super) const TURN_LIMIT: usize = 256;
+pub const TURN_LIMIT: usize = 256;
 const REF_LENGTH: usize = 500;
 const QUOTE_LENGTH: usize = 2000;
 /// Titles, locators and the arguments of a call.

@@ -79,6 +79,14 @@ impl WireEvent for RunEvent {
     }
 }
 
+/// Whether nothing follows an event of this name.
+pub fn ends_run(name: &str) -> bool {
+    matches!(
+        name,
+        "run_completed" | "run_failed" | "budget_exhausted" | "run_cancelled"
+    )
+}
+
 /// The state of events that add nothing but their moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {

@@ -27,6 +27,20 @@ impl Lifecycle {
         }
     }
 
+    /// The lifecycle a word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        [
+            Self::Queued,
+            Self::Running,
+            Self::Waiting,
+            Self::Completed,
+            Self::Failed,
+            Self::Cancelled,
+        ]
+        .into_iter()
+        .find(|known| known.as_str() == word)
+    }
+
     /// Nothing follows a terminal lifecycle.
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
