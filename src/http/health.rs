@@ -1,18 +1,36 @@
 //! `/healthz` and `/readyz`: is the process up, and may it be used.
 
-use actix_web::HttpResponse;
+use actix_web::http::header::HeaderValue;
 use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use serde_json::json;
 
 use super::door::Readiness;
+use super::request_id;
+use crate::ids::Ids;
 
-pub async fn healthz() -> HttpResponse {
-    HttpResponse::Ok()
-        .insert_header(("Cache-Control", "no-store"))
-        .json(json!({"status": "ok"}))
+pub async fn healthz(request: HttpRequest) -> HttpResponse {
+    headed(&mut HttpResponse::Ok(), &request).json(json!({"status": "ok"}))
 }
 
-pub async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
+/// With what every answer carries.
+fn headed<'b>(
+    response: &'b mut HttpResponseBuilder,
+    request: &HttpRequest,
+) -> &'b mut HttpResponseBuilder {
+    let mut sent = request.headers().get_all("x-request-id");
+    let sent = sent.next().filter(|_| sent.next().is_none());
+    let id = request_id::assign(
+        sent.map(HeaderValue::as_bytes),
+        request_id::Origin::Other,
+        || Ids.uuid(),
+    );
+    response
+        .insert_header(("X-Request-Id", id))
+        .insert_header(("Cache-Control", "no-store"))
+}
+
+pub async fn readyz(readiness: Data<Readiness>, request: HttpRequest) -> HttpResponse {
     let (ready, body) = match readiness.door() {
         None => (false, json!({"status": "migrating"})),
         Some(_) if readiness.is_draining() => (false, json!({"status": "draining"})),
@@ -34,7 +52,5 @@ pub async fn readyz(readiness: Data<Readiness>) -> HttpResponse {
     if !ready {
         response.insert_header(("Retry-After", "1"));
     }
-    response
-        .insert_header(("Cache-Control", "no-store"))
-        .json(body)
+    headed(&mut response, &request).json(body)
 }

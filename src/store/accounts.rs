@@ -23,8 +23,9 @@ pub async fn bound(
     tuple_mac: &[u8; 32],
     subject_mac: &[u8; 32],
 ) -> Result<Option<BoundAccount>, StoreError> {
-    let query = sqlx::query(
-        "select b.row_id, b.account_id, a.account_type, a.key_id, a.body
+    let query = || {
+        sqlx::query(
+            "select b.row_id, b.account_id, a.account_type, a.key_id, a.body
            from access.agent_binding b
            join access.ledger l on l.row_id = b.row_id and l.revoked_at_ms is null
            join access.account a on a.account_id = b.account_id and a.deleted_at_ms is null
@@ -32,9 +33,10 @@ pub async fn bound(
              on p.account_id = b.account_id and p.provider = b.provider and p.subject_mac = $2
           join es.data_key k on k.key_id = a.key_id and k.dropped_at_ms is null
           where b.tuple_mac = $1",
-    )
-    .bind(&tuple_mac[..])
-    .bind(&subject_mac[..]);
+        )
+        .bind(&tuple_mac[..])
+        .bind(&subject_mac[..])
+    };
     let Some(row) = lines.optional(query).await? else {
         return Ok(None);
     };

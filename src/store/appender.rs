@@ -26,9 +26,10 @@ use super::patience::in_time;
 use super::read;
 use super::watch::Hub;
 use crate::metrics::Metrics;
-use failure::{Failure, FailureKind, unique_rule};
+use failure::{Failure, unique_rule};
 use regroups::{Outcome, Regroups};
 
+pub(super) use failure::FailureKind;
 pub use failure::Redacted;
 
 /// At most this many commands in one flush.

@@ -185,11 +185,12 @@ impl Core {
                 }
                 StoreError::Overloaded => true,
                 StoreError::HeadMoved | StoreError::ReceiptTaken if unheard => {
-                    return if self.stands(&append).await? {
-                        Ok(())
-                    } else {
-                        Err(error)
-                    };
+                    match self.stands(&append).await {
+                        Ok(true) => return Ok(()),
+                        Ok(false) => return Err(error),
+                        // Not to be told now.
+                        Err(_) => true,
+                    }
                 }
                 StoreError::HeadMoved
                 | StoreError::ReceiptTaken

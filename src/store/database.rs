@@ -7,6 +7,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Executor, PgConnection, PgPool};
 
 use super::StoreError;
+use super::appender::Redacted;
 
 /// The schema this binary brings.
 pub static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
@@ -20,10 +21,19 @@ pub enum MigrateError {
     Newer { found: i64 },
     #[error("another process has been migrating for {0} s")]
     Locked(u64),
-    #[error("migrating failed")]
+    #[error("migrating failed{}", cause(.0))]
     Failed(#[from] sqlx::migrate::MigrateError),
     #[error("the database is not available")]
     Unavailable(#[from] sqlx::Error),
+}
+
+/// Which step failed and how, without what the database may quote.
+fn cause(error: &sqlx::migrate::MigrateError) -> String {
+    use sqlx::migrate::MigrateError as Error;
+    let (Error::Execute(source) | Error::ExecuteMigration(source, _)) = error else {
+        return format!(": {error}");
+    };
+    format!(": {}", Redacted(source))
 }
 
 /// What a migration did.
@@ -42,7 +52,7 @@ pub async fn connect(options: PgConnectOptions, size: u32) -> Result<PgPool, Sto
         .max_connections(size)
         .acquire_timeout(Duration::from_secs(5))
         .max_lifetime(None)
-        .test_before_acquire(false)
+        .test_before_acquire(true)
         .after_connect(|conn, _| {
             Box::pin(async move {
                 conn.execute("set role helix_app; set time zone 'UTC'")

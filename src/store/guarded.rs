@@ -36,7 +36,8 @@ pub async fn head(
     lane: Lane,
     stream: Uuid,
 ) -> Result<Seen<StreamHead>, StoreError> {
-    let query = sqlx::query(
+    let query = || {
+        sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 es.now_ms() as now_ms, s.kind, s.owner_key, s.version, s.head, s.created_at_ms,
                 s.updated_at_ms, s.status, s.key_id, s.body
@@ -46,7 +47,8 @@ pub async fn head(
     .bind(reader.row_id)
     .bind(lane.number())
     .bind(stream)
-    .bind(&reader.owner.as_bytes()[..]);
+    .bind(&reader.owner.as_bytes()[..])
+    };
     seen(&lines.one(query).await?)
 }
 
@@ -68,13 +70,15 @@ pub async fn keyed_head(
                 and r.operation = $6 and r.expires_at_ms > now_ms",
         receipt::COLUMNS
     );
-    let query = sqlx::query(&sql)
-        .bind(reader.row_id)
-        .bind(lane.number())
-        .bind(stream)
-        .bind(&reader.owner.as_bytes()[..])
-        .bind(&key.key_hash[..])
-        .bind(&key.operation);
+    let query = || {
+        sqlx::query(&sql)
+            .bind(reader.row_id)
+            .bind(lane.number())
+            .bind(stream)
+            .bind(&reader.owner.as_bytes()[..])
+            .bind(&key.key_hash[..])
+            .bind(&key.operation)
+    };
     let row = lines.one(query).await?;
     let seen = seen(&row)?;
     Ok((seen, receipt::of_row(lines, lane, key, &row).await?))
@@ -94,12 +98,14 @@ pub async fn receipt(
                 and r.operation = $5 and r.expires_at_ms > now_ms",
         receipt::COLUMNS
     );
-    let query = sqlx::query(&sql)
-        .bind(reader.row_id)
-        .bind(lane.number())
-        .bind(&key.key_hash[..])
-        .bind(&reader.owner.as_bytes()[..])
-        .bind(&key.operation);
+    let query = || {
+        sqlx::query(&sql)
+            .bind(reader.row_id)
+            .bind(lane.number())
+            .bind(&key.key_hash[..])
+            .bind(&reader.owner.as_bytes()[..])
+            .bind(&key.operation)
+    };
     let row = lines.one(query).await?;
     must_live(&row)?;
     receipt::of_row(lines, lane, key, &row).await
@@ -134,7 +140,8 @@ pub async fn page(
     after: u64,
     limit: i64,
 ) -> Result<Seen<(u64, Vec<StoredEvent>)>, StoreError> {
-    let query = sqlx::query(
+    let query = || {
+        sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 now_ms, s.version as stream_version,
                 e.seq, e.at, e.kind, e.ver, e.key_id, e.payload, e.meta, e.hash
@@ -151,7 +158,8 @@ pub async fn page(
     .bind(stream)
     .bind(&reader.owner.as_bytes()[..])
     .bind(i64::try_from(after).unwrap_or(i64::MAX))
-    .bind(limit);
+    .bind(limit)
+    };
     let rows = lines.all(query).await?;
     let Some(first) = rows.first() else {
         return Err(StoreError::Revoked);
@@ -193,7 +201,8 @@ pub async fn runs(
     query: &RunPageQuery<'_>,
 ) -> Result<Vec<(Uuid, StreamHead)>, StoreError> {
     let (before_ms, before_id) = query.before.unzip();
-    let query = sqlx::query(
+    let query = || {
+        sqlx::query(
         "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
                 s.stream_id, s.kind, s.owner_key, s.version, s.head, s.created_at_ms, s.updated_at_ms,
                 s.status, s.key_id, s.body
@@ -211,7 +220,8 @@ pub async fn runs(
     .bind(query.status)
     .bind(before_ms)
     .bind(before_id)
-    .bind(query.limit);
+    .bind(query.limit)
+    };
     let rows = lines.all(query).await?;
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {

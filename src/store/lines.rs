@@ -16,6 +16,7 @@ use sqlx::{PgPool, Postgres};
 use tokio::sync::Semaphore;
 
 use super::StoreError;
+use super::appender::FailureKind;
 use super::patience::in_time;
 
 /// Connections of the pool that reads leave to others.
@@ -51,30 +52,36 @@ impl Lines {
     }
 
     /// All rows of `query`, or [`StoreError::TimedOut`]: the wait for a connection included.
-    pub async fn all(
+    ///
+    /// `query` is made a second time when the line it went over turns out to be dead, so it has to be
+    /// one that may be repeated.
+    pub async fn all<'q>(
         &self,
-        query: Query<'_, Postgres, PgArguments>,
+        query: impl Fn() -> Query<'q, Postgres, PgArguments>,
     ) -> Result<Vec<PgRow>, StoreError> {
-        in_time(self.ask(query)).await
+        in_time(self.ask(&query)).await
     }
 
     /// The first row of `query`, if there is one.
-    pub async fn optional(
+    pub async fn optional<'q>(
         &self,
-        query: Query<'_, Postgres, PgArguments>,
+        query: impl Fn() -> Query<'q, Postgres, PgArguments>,
     ) -> Result<Option<PgRow>, StoreError> {
         Ok(self.all(query).await?.into_iter().next())
     }
 
     /// The first row of a query that always has one.
-    pub async fn one(&self, query: Query<'_, Postgres, PgArguments>) -> Result<PgRow, StoreError> {
+    pub async fn one<'q>(
+        &self,
+        query: impl Fn() -> Query<'q, Postgres, PgArguments>,
+    ) -> Result<PgRow, StoreError> {
         let row = self.optional(query).await?;
         row.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
-    async fn ask(
+    async fn ask<'q>(
         &self,
-        query: Query<'_, Postgres, PgArguments>,
+        query: &impl Fn() -> Query<'q, Postgres, PgArguments>,
     ) -> Result<Vec<PgRow>, sqlx::Error> {
         let _turn = self
             .turns
@@ -82,26 +89,29 @@ impl Lines {
             .await
             .map_err(|_| sqlx::Error::PoolClosed)?;
         let kept = self.idle().pop();
-        let mut connection = match kept {
-            Some(line) => line.connection,
-            None => self.pool.acquire().await?,
-        };
-        match query.fetch_all(&mut *connection).await {
-            Ok(rows) => {
-                let mut idle = self.idle();
-                idle.retain(|line| line.since.elapsed() < KEEP);
-                if idle.len() < self.most && !self.turns.is_closed() {
-                    let since = Instant::now();
-                    idle.push(Line { connection, since });
-                }
-                Ok(rows)
-            }
-            Err(error) => {
+        if let Some(line) = kept {
+            match self.ask_over(line.connection, query).await {
                 // What ended one line may have ended them all.
-                self.idle().clear();
-                Err(error)
+                Err(error) if FailureKind::of(&error) == FailureKind::Away => self.idle().clear(),
+                answered => return answered,
             }
         }
+        self.ask_over(self.pool.acquire().await?, query).await
+    }
+
+    async fn ask_over<'q>(
+        &self,
+        mut connection: PoolConnection<Postgres>,
+        query: &impl Fn() -> Query<'q, Postgres, PgArguments>,
+    ) -> Result<Vec<PgRow>, sqlx::Error> {
+        let rows = query().fetch_all(&mut *connection).await?;
+        let mut idle = self.idle();
+        idle.retain(|line| line.since.elapsed() < KEEP);
+        if idle.len() < self.most && !self.turns.is_closed() {
+            let since = Instant::now();
+            idle.push(Line { connection, since });
+        }
+        Ok(rows)
     }
 
     /// How many lines wait for a read.

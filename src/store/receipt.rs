@@ -101,11 +101,13 @@ async fn find(
           where r.lane = $1 and r.owner_key = $2 and r.operation = $3 and r.key_hash = $4
             and r.expires_at_ms > es.now_ms()"
     );
-    let query = sqlx::query(&sql)
-        .bind(lane.number())
-        .bind(&key.owner.as_bytes()[..])
-        .bind(&key.operation)
-        .bind(&key.key_hash[..]);
+    let query = || {
+        sqlx::query(&sql)
+            .bind(lane.number())
+            .bind(&key.owner.as_bytes()[..])
+            .bind(&key.operation)
+            .bind(&key.key_hash[..])
+    };
     match lines.optional(query).await? {
         Some(row) => of_row(lines, lane, key, &row).await,
         None => Ok(None),
@@ -156,16 +158,18 @@ fn damaged(column: &str) -> StoreError {
 
 /// Turns a lapsed reservation into one of unknown outcome; `false` when it is none any more.
 async fn lapse(lines: &Lines, lane: Lane, key: &ReceiptKey) -> Result<bool, StoreError> {
-    let query = sqlx::query(
-        "update es.receipt set state = 'outcome_unknown'
+    let query = || {
+        sqlx::query(
+            "update es.receipt set state = 'outcome_unknown'
           where lane = $1 and owner_key = $2 and operation = $3 and key_hash = $4
             and state <> 'completed' and lease_until_ms <= es.now_ms()
       returning 1",
-    )
-    .bind(lane.number())
-    .bind(&key.owner.as_bytes()[..])
-    .bind(&key.operation)
-    .bind(&key.key_hash[..]);
+        )
+        .bind(lane.number())
+        .bind(&key.owner.as_bytes()[..])
+        .bind(&key.operation)
+        .bind(&key.key_hash[..])
+    };
     Ok(lines.optional(query).await?.is_some())
 }
 
@@ -214,8 +218,11 @@ pub async fn mark_unknown(
 pub async fn sweep(pool: &PgPool) -> Result<u64, StoreError> {
     let done = in_time(
         sqlx::query(
-            "delete from es.receipt where ctid in
-            (select ctid from es.receipt where expires_at_ms <= (select es.now_ms()) limit 1000)",
+            // Judged again outside: a key may be reserved anew between the two looks.
+            "with clock as materialized (select es.now_ms() as now_ms)
+             delete from es.receipt using clock
+              where expires_at_ms <= now_ms and ctid in
+            (select r.ctid from es.receipt r, clock where r.expires_at_ms <= now_ms limit 1000)",
         )
         .execute(pool),
     )

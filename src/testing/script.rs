@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use helix_aggregates::agent::evidence::item::EvidenceItem;
+use helix_aggregates::agent::evidence::item::{ToolOutcome, ToolReceipt};
 use helix_aggregates::agent::run::turn::{TurnFailure, TurnResult};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -77,17 +77,30 @@ impl Script {
         self.push(Step::Answer(Box::new(outcome(fields, Vec::new()))));
     }
 
-    /// As [`Self::answer`], with items that can be read back.
-    pub fn answer_with_items(&self, fields: &Value, items: Vec<EvidenceItem>) {
-        self.push(Step::Answer(Box::new(outcome(fields, items))));
-    }
-
     /// The next turn waits for its gate, then answers.
     pub fn hold(&self, fields: &Value) -> Gate {
+        self.held(outcome(fields, Vec::new()))
+    }
+
+    /// As [`Self::hold`], with the receipt of a call.
+    pub fn hold_with_receipt(&self, fields: &Value) -> Gate {
+        let receipt = ToolReceipt {
+            receipt_ref: "receipt:script:1".to_owned(),
+            capability: "script".to_owned(),
+            scope: "research_library".to_owned(),
+            outcome: ToolOutcome::Answered,
+            arguments: "{}".to_owned().into(),
+            bytes: 0,
+            answer_sha256: "0".repeat(64),
+        };
+        self.held(outcome(fields, vec![receipt]))
+    }
+
+    fn held(&self, outcome: TurnOutcome) -> Gate {
         let gate = Gate(watch::channel(false).0);
         self.push(Step::Held {
             gate: gate.clone(),
-            then: Box::new(outcome(fields, Vec::new())),
+            then: Box::new(outcome),
         });
         gate
     }
@@ -125,7 +138,7 @@ impl Script {
     }
 }
 
-fn outcome(fields: &Value, items: Vec<EvidenceItem>) -> TurnOutcome {
+fn outcome(fields: &Value, receipts: Vec<ToolReceipt>) -> TurnOutcome {
     let mut result = Script::nothing();
     if let (Some(result), Some(fields)) = (result.as_object_mut(), fields.as_object()) {
         result.extend(fields.clone());
@@ -133,8 +146,8 @@ fn outcome(fields: &Value, items: Vec<EvidenceItem>) -> TurnOutcome {
     match serde_json::from_value::<TurnResult>(result) {
         Ok(result) => TurnOutcome {
             result,
-            receipts: Vec::new(),
-            items,
+            receipts,
+            items: Vec::new(),
         },
         // A misspelt script must not pass for a turn that went well.
         Err(_) => TurnOutcome::failed(TurnFailure::ExecutorFailed, Vec::new()),

@@ -7,6 +7,7 @@ mod continues;
 mod crowd;
 mod hang_ups;
 mod late_commit;
+mod lost_lines;
 mod readers;
 #[path = "../processes/harness/seed.rs"]
 mod seed;

@@ -5,7 +5,7 @@
 //! between the commit of its claim and the start of its turn.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use helix_aggregates::agent::evidence::command::{EvidenceCommand, TurnEvidence};
 use helix_aggregates::agent::run::Run;
@@ -36,12 +36,20 @@ use crate::store::log::{ExecuteError, Loaded, Prepared, Stream};
 
 /// How long a claim is tried while the database is away.
 const CLAIM_PATIENCE: Duration = Duration::from_secs(30);
+/// The pause before a result is tried again while the database is away.
+const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
 /// What a continue request led to.
 enum Claimed {
     /// The run had expired or spent its steps: it ended without a turn.
     Ended(Reply),
     Turn(Box<Turn>),
+}
+
+/// Why a result was not recorded.
+enum Unfinished {
+    Refused(Problem),
+    Store(StoreError),
 }
 
 /// A claimed turn on its way to its result.
@@ -208,7 +216,7 @@ impl Runs {
     }
 
     async fn execute(&self, turn: Turn) -> Result<Reply, Problem> {
-        let timer = std::time::Instant::now();
+        let timer = Instant::now();
         self.core.metrics.turns_running.inc();
         let answered = self.execute_claimed(&turn).await;
         self.core.metrics.turns_running.dec();
@@ -259,47 +267,73 @@ impl Runs {
         finished
     }
 
-    /// Appends the result, or learns that the claim is lost.
+    /// Appends the result, or learns that the claim is lost. Fenced by the claim, so it is tried for
+    /// as long as the claim can hold: nobody else can record what this turn found.
     async fn finish(&self, turn: &Turn, outcome: TurnOutcome) -> Result<(Reply, String), Problem> {
-        let claimed_version = turn.claimed.state.version();
         let command = RunCommand::Finish(Box::new(FinishTurn {
             operation: turn.operation,
-            claimed_version,
+            claimed_version: turn.claimed.state.version(),
             result: outcome.result.clone(),
         }));
+        let patience = self.settings.abandon_after();
+        let started = Instant::now();
         let mut loaded = Arc::new(turn.claimed.clone());
-        for _ in 0..ATTEMPTS {
-            let stamp = self.core.clock.stamp();
-            let prepared =
-                self.log
-                    .prepare(&turn.stream, &loaded, &command, stamp, &turn.caller.meta());
-            let prepared = match prepared {
-                Ok(prepared) => prepared,
-                Err(ExecuteError::Refused(RunError::ClaimLost { .. })) => {
-                    return Err(lost(turn.run, claimed_version));
+        let mut moved = 0;
+        loop {
+            let tried = self.try_finish(turn, &command, &outcome, &loaded).await;
+            let again = match tried {
+                Ok(finished) => return Ok(finished),
+                Err(Unfinished::Refused(problem)) => return Err(problem),
+                Err(Unfinished::Store(StoreError::HeadMoved)) => {
+                    moved += 1;
+                    if moved == ATTEMPTS {
+                        return Err(lost(turn));
+                    }
+                    self.log.load(&turn.stream).await
                 }
-                Err(ExecuteError::Refused(refusal)) => return Err(self.refused(refusal)),
-                Err(ExecuteError::Store(error)) => return Err(error.into()),
+                Err(Unfinished::Store(error)) => Err(error),
             };
-            let body = view(&prepared.next.state, turn.run)?;
-            let completion = prepared
-                .next
-                .state
-                .completion()
-                .map_or("", |completion| completion.as_str());
-            let append = self.result_append(turn, &prepared, &outcome, &body).await?;
-            // Fenced by the claim, so it may be tried for as long as the claim can hold.
-            let patience = self.settings.abandon_after();
-            match self.core.append_surely(append, patience).await {
-                Ok(()) => {
-                    self.log.remember(&turn.stream, prepared.next);
-                    return Ok((Reply::of(200, body, false)?, completion.to_owned()));
+            match again {
+                Ok(fresh) => loaded = fresh,
+                Err(error @ (StoreError::TimedOut | StoreError::Unavailable(_)))
+                    if started.elapsed() < patience =>
+                {
+                    tracing::debug!(run.id = %turn.run, %error, "a result waits for the database");
+                    tokio::time::sleep(FINISH_PAUSE).await;
                 }
-                Err(StoreError::HeadMoved) => loaded = self.log.load(&turn.stream).await?,
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(lost(turn.run, claimed_version))
+    }
+
+    async fn try_finish(
+        &self,
+        turn: &Turn,
+        command: &RunCommand,
+        outcome: &TurnOutcome,
+        loaded: &Loaded<Run>,
+    ) -> Result<(Reply, String), Unfinished> {
+        let stamp = self.core.clock.stamp();
+        let prepared = self
+            .log
+            .prepare(&turn.stream, loaded, command, stamp, &turn.caller.meta());
+        let prepared = prepared.map_err(|error| match error {
+            ExecuteError::Refused(RunError::ClaimLost { .. }) => Unfinished::Refused(lost(turn)),
+            ExecuteError::Refused(refusal) => Unfinished::Refused(self.refused(refusal)),
+            ExecuteError::Store(error) => Unfinished::Store(error),
+        })?;
+        let body = view(&prepared.next.state, turn.run).map_err(Unfinished::Refused)?;
+        let append = self.result_append(turn, &prepared, outcome, &body).await?;
+        let patience = self.settings.abandon_after();
+        self.core
+            .append_surely(append, patience)
+            .await
+            .map_err(Unfinished::Store)?;
+        let completion = prepared.next.state.completion();
+        let completion = completion.map_or("", |completion| completion.as_str());
+        self.log.remember(&turn.stream, prepared.next);
+        let reply = Reply::of(200, body, false).map_err(Unfinished::Refused)?;
+        Ok((reply, completion.to_owned()))
     }
 
     async fn result_append(
@@ -308,11 +342,12 @@ impl Runs {
         prepared: &Prepared<Run>,
         outcome: &TurnOutcome,
         body: &[u8],
-    ) -> Result<Append, Problem> {
+    ) -> Result<Append, Unfinished> {
         let claim = Some(turn.operation.uuid());
         let receipt = turn
             .keyed
-            .completed(&turn.stream.key, turn.run, 200, body, claim)?;
+            .completed(&turn.stream.key, turn.run, 200, body, claim)
+            .map_err(Unfinished::Store)?;
         let mut streams = vec![prepared.append.clone()];
         streams.extend(self.evidence_append(turn, prepared, outcome).await?);
         Ok(Append {
@@ -329,7 +364,7 @@ impl Runs {
         turn: &Turn,
         prepared: &Prepared<Run>,
         outcome: &TurnOutcome,
-    ) -> Result<Option<StreamAppend>, Problem> {
+    ) -> Result<Option<StreamAppend>, Unfinished> {
         if outcome.receipts.is_empty() && outcome.items.is_empty() {
             return Ok(None);
         }
@@ -341,7 +376,11 @@ impl Runs {
             id: evidence_stream(turn.run, turn.stream.lane),
             ..turn.stream.clone()
         };
-        let loaded = self.evidence.fold(&stream).await?;
+        let loaded = self
+            .evidence
+            .fold(&stream)
+            .await
+            .map_err(Unfinished::Store)?;
         let items = if cited { outcome.items.as_slice() } else { &[] };
         let fresh_items = items
             .iter()
@@ -365,15 +404,18 @@ impl Runs {
             .prepare(&stream, &loaded, &command, stamp, &turn.caller.meta())
             .map(|prepared| Some(prepared.append))
             .map_err(|error| match error {
-                ExecuteError::Refused(refusal) => Problem::new(Code::Internal).because(refusal),
-                ExecuteError::Store(error) => error.into(),
+                ExecuteError::Refused(refusal) => {
+                    Unfinished::Refused(Problem::new(Code::Internal).because(refusal))
+                }
+                ExecuteError::Store(error) => Unfinished::Store(error),
             })
     }
 }
 
-fn lost(run: RunId, claimed_version: u64) -> Problem {
+fn lost(turn: &Turn) -> Problem {
+    let claimed_version = turn.claimed.state.version();
     Problem::new(Code::OutcomeUnknown)
-        .with(json!({"run_id": run, "claimed_version": claimed_version}))
+        .with(json!({"run_id": turn.run, "claimed_version": claimed_version}))
 }
 
 /// A result with credential material in it is replaced as a whole (`agent-api` 5.4).

@@ -1,5 +1,6 @@
 //! Routes of runs: parse, call, render.
 
+use actix_web::http::header::HeaderValue;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use helix_aggregates::agent::run::status::Lifecycle;
@@ -122,7 +123,11 @@ fn key_of(request: &HttpRequest) -> Result<IdempotencyKey, Problem> {
     if second.is_some() {
         return Err(Problem::invalid("Send one Idempotency-Key."));
     }
-    IdempotencyKey::parse(first.and_then(|key| key.to_str().ok()))
+    let text = first.map(HeaderValue::to_str).transpose();
+    let text = text.map_err(|_| {
+        Problem::invalid("An Idempotency-Key has no characters but printable ASCII.")
+    })?;
+    IdempotencyKey::parse(text)
 }
 
 /// A path segment, decoded once.

@@ -13,7 +13,7 @@ async fn one_line(world: &World) -> Lines {
 }
 
 async fn backend(lines: &Lines) -> Result<i32, StoreError> {
-    let row = lines.one(sqlx::query("select pg_backend_pid()")).await?;
+    let row = lines.one(|| sqlx::query("select pg_backend_pid()")).await?;
     Ok(row.try_get(0)?)
 }
 
@@ -35,15 +35,14 @@ async fn a_read_given_up_half_way_leaves_its_answer_to_nobody() {
     let lines = one_line(&world).await;
     let mut other = world.core.pool.acquire().await.unwrap();
     other.execute("select pg_advisory_lock(7)").await.unwrap();
-    let blocked = lines.one(sqlx::query(
-        "select 'stale' from (select pg_advisory_lock(7)) as l",
-    ));
+    let blocked =
+        lines.one(|| sqlx::query("select 'stale' from (select pg_advisory_lock(7)) as l"));
     let given_up = tokio::time::timeout(Duration::from_millis(50), blocked).await;
     assert!(given_up.is_err());
     other.execute("select pg_advisory_unlock(7)").await.unwrap();
     for number in 0..20 {
         let row = lines
-            .one(sqlx::query("select $1::int").bind(number))
+            .one(|| sqlx::query("select $1::int").bind(number))
             .await
             .unwrap();
         assert_eq!(row.get::<i32, _>(0), number);
@@ -51,14 +50,13 @@ async fn a_read_given_up_half_way_leaves_its_answer_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_line_whose_backend_died_fails_one_read_at_most() {
+async fn a_line_whose_backend_died_is_replaced_unnoticed() {
     let world = World::new(Form::Fast).await;
     let lines = one_line(&world).await;
     let first = backend(&lines).await.unwrap();
     let mut owner = world.database.options.connect().await.unwrap();
     let ended = sqlx::query("select pg_terminate_backend($1, 5000)").bind(first);
     ended.execute(&mut owner).await.unwrap();
-    assert!(backend(&lines).await.is_err());
     assert_ne!(backend(&lines).await.unwrap(), first);
 }
 

@@ -378,10 +378,17 @@ async fn in_production_loopback_is_no_excuse_and_https_is_required() {
 async fn health_is_told_to_those_who_ask_for_the_head_alone() {
     let app = TestApp::start().await;
     for path in ["/healthz", "/readyz"] {
-        let asked = Answer::of(app.client().head(app.url(path))).await.ok(200);
+        let head = app.client().head(app.url(path));
+        let asked = Answer::of(head.header("X-Request-Id", "ferry-1"))
+            .await
+            .ok(200);
         assert_eq!(
-            (asked.text.as_str(), asked.header("cache-control")),
-            ("", "no-store")
+            (
+                asked.text.as_str(),
+                asked.header("cache-control"),
+                asked.header("x-request-id")
+            ),
+            ("", "no-store", "ferry-1")
         );
     }
     app.finish().await;
