@@ -18,8 +18,8 @@ use super::targets::Ratio;
 use super::{BenchError, Findings};
 use crate::store::database;
 use crate::store::guarded::{self, Reader};
-use crate::store::lines::Lines;
 use crate::store::owner::{Lane, OwnerKey};
+use crate::store::read_pool::ReadPool;
 
 /// Events of a page, and of a short stream.
 const PAGE: i64 = 100;
@@ -45,7 +45,7 @@ const HEADS: &str =
 
 /// A database with one long stream among short ones, and who may read them.
 struct Shelf {
-    lines: Lines,
+    reads: ReadPool,
     reader: Reader,
     lane: Lane,
     long: Uuid,
@@ -69,7 +69,7 @@ pub async fn run(
         long.push(of_long.p50_ms);
         short.push(of_short.p50_ms);
     }
-    shelf.lines.close().await;
+    shelf.reads.close().await;
     found
         .ratios
         .push(Judged::new(Ratio::Page1m, ratio(&long, &short)?));
@@ -118,7 +118,7 @@ impl Shelf {
         may_read(&mut conn).await?;
         conn.close().await?;
         Ok(Self {
-            lines: Lines::new(database::connect(options.clone(), 2).await?),
+            reads: ReadPool::new(database::connect(options.clone(), 2).await?),
             reader: Reader {
                 row_id: CALLER,
                 owner: OwnerKey::from_mac(OWNER),
@@ -153,7 +153,7 @@ impl Shelf {
     }
 
     async fn page(&self, stream: Uuid, after: u64) -> Result<(), BenchError> {
-        let seen = guarded::page(&self.lines, &self.reader, self.lane, stream, after, PAGE).await?;
+        let seen = guarded::page(&self.reads, &self.reader, self.lane, stream, after, PAGE).await?;
         match seen.found {
             Some((_, events)) if i64::try_from(events.len()) == Ok(PAGE) => Ok(()),
             _ => Err(BenchError::NothingDone),

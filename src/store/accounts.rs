@@ -4,8 +4,8 @@ use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
-use super::lines::Lines;
 use super::patience::in_time;
+use super::read_pool::ReadPool;
 
 /// The account behind an identity, with the ledger row that says it may act.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct BoundAccount {
 
 /// The live binding of an exact tuple, to a living account that is linked to its subject.
 pub async fn bound(
-    lines: &Lines,
+    reads: &ReadPool,
     tuple_mac: &[u8; 32],
     subject_mac: &[u8; 32],
 ) -> Result<Option<BoundAccount>, StoreError> {
@@ -37,7 +37,7 @@ pub async fn bound(
         .bind(&tuple_mac[..])
         .bind(&subject_mac[..])
     };
-    let Some(row) = lines.optional(query).await? else {
+    let Some(row) = reads.optional(query).await? else {
         return Ok(None);
     };
     Ok(Some(BoundAccount {

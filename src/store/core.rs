@@ -19,10 +19,10 @@ use super::clock::DbClock;
 use super::database;
 use super::flush::Form;
 use super::keyring::{Keyring, KeyringError};
-use super::lines::Lines;
 use super::owner::{self, DEFAULT_LANES, Lane, MAX_LANES, OwnerKey};
 use super::patience::in_time;
 use super::read;
+use super::read_pool::ReadPool;
 use super::sealing::DataKey;
 use super::watch::Hub;
 use crate::ids::Ids;
@@ -59,7 +59,7 @@ impl Default for CoreConfig {
 pub struct Core {
     pub pool: PgPool,
     /// For reads that need no transaction.
-    pub lines: Arc<Lines>,
+    pub reads: Arc<ReadPool>,
     pub keyring: Keyring,
     pub clock: DbClock,
     pub hub: Hub,
@@ -112,7 +112,7 @@ impl Core {
             .filter_map(Lane::new)
             .map(|lane| Appender::start(lane, lanes.clone(), &mut lane_tasks))
             .collect();
-        let reads = Arc::new(Lines::new(pool.clone()));
+        let reads = Arc::new(ReadPool::new(pool.clone()));
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
@@ -124,7 +124,7 @@ impl Core {
         ));
         Ok(Arc::new(Self {
             pool,
-            lines: reads,
+            reads,
             keyring,
             clock,
             hub,
@@ -261,7 +261,7 @@ impl Core {
         }
         let [append_pool, side_pool] = &self.pools;
         let closed =
-            async { tokio::join!(append_pool.close(), side_pool.close(), self.lines.close()) };
+            async { tokio::join!(append_pool.close(), side_pool.close(), self.reads.close()) };
         // A database that has stopped answering does not hold up the end of the process.
         if tokio::time::timeout(CLOSE, closed).await.is_err() {
             tracing::warn!("connections were left open: the database does not answer");
@@ -269,9 +269,9 @@ impl Core {
     }
 }
 
-async fn count_connections(pool: PgPool, lines: Arc<Lines>, metrics: Metrics) {
+async fn count_connections(pool: PgPool, reads: Arc<ReadPool>, metrics: Metrics) {
     loop {
-        let idle = i64::try_from(pool.num_idle() + lines.waiting()).unwrap_or(0);
+        let idle = i64::try_from(pool.num_idle() + reads.waiting()).unwrap_or(0);
         metrics
             .pool_connections
             .with_label_values(&["idle"])

@@ -7,10 +7,10 @@ use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
-use super::lines::Lines;
 use super::owner::{Lane, OwnerKey};
 use super::patience::in_time;
 use super::read::{StoredEvent, StreamHead, event_of, head_of};
+use super::read_pool::ReadPool;
 use super::receipt::{self, FoundReceipt, ReceiptKey};
 
 /// Who reads: the ledger row of the credential and the owner it stands for.
@@ -31,7 +31,7 @@ pub struct Seen<T> {
 
 /// The head of a stream.
 pub async fn head(
-    lines: &Lines,
+    reads: &ReadPool,
     reader: &Reader,
     lane: Lane,
     stream: Uuid,
@@ -49,12 +49,12 @@ pub async fn head(
     .bind(stream)
     .bind(&reader.owner.as_bytes()[..])
     };
-    seen(&lines.one(query).await?)
+    seen(&reads.one(query).await?)
 }
 
 /// The head of a stream together with the receipt of a key.
 pub async fn keyed_head(
-    lines: &Lines,
+    reads: &ReadPool,
     reader: &Reader,
     lane: Lane,
     stream: Uuid,
@@ -79,14 +79,14 @@ pub async fn keyed_head(
             .bind(&key.key_hash[..])
             .bind(&key.operation)
     };
-    let row = lines.one(query).await?;
+    let row = reads.one(query).await?;
     let seen = seen(&row)?;
-    Ok((seen, receipt::of_row(lines, lane, key, &row).await?))
+    Ok((seen, receipt::of_row(reads, lane, key, &row).await?))
 }
 
 /// The receipt of a key.
 pub async fn receipt(
-    lines: &Lines,
+    reads: &ReadPool,
     reader: &Reader,
     lane: Lane,
     key: &ReceiptKey,
@@ -106,9 +106,9 @@ pub async fn receipt(
             .bind(&reader.owner.as_bytes()[..])
             .bind(&key.operation)
     };
-    let row = lines.one(query).await?;
+    let row = reads.one(query).await?;
     must_live(&row)?;
-    receipt::of_row(lines, lane, key, &row).await
+    receipt::of_row(reads, lane, key, &row).await
 }
 
 fn must_live(row: &PgRow) -> Result<(), StoreError> {
@@ -133,7 +133,7 @@ fn seen(row: &PgRow) -> Result<Seen<StreamHead>, StoreError> {
 
 /// A head together with at most `limit` events after `after`.
 pub async fn page(
-    lines: &Lines,
+    reads: &ReadPool,
     reader: &Reader,
     lane: Lane,
     stream: Uuid,
@@ -160,7 +160,7 @@ pub async fn page(
     .bind(i64::try_from(after).unwrap_or(i64::MAX))
     .bind(limit)
     };
-    let rows = lines.all(query).await?;
+    let rows = reads.all(query).await?;
     let Some(first) = rows.first() else {
         return Err(StoreError::Revoked);
     };
@@ -195,7 +195,7 @@ pub struct RunPageQuery<'a> {
 
 /// Runs of the reader, newest first.
 pub async fn runs(
-    lines: &Lines,
+    reads: &ReadPool,
     reader: &Reader,
     lane: Lane,
     query: &RunPageQuery<'_>,
@@ -222,7 +222,7 @@ pub async fn runs(
     .bind(before_id)
     .bind(query.limit)
     };
-    let rows = lines.all(query).await?;
+    let rows = reads.all(query).await?;
     let mut found = Vec::with_capacity(rows.len());
     for row in &rows {
         must_live(row)?;

@@ -5,9 +5,9 @@ use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::StoreError;
-use super::lines::Lines;
 use super::owner::{Lane, OwnerKey};
 use super::patience::in_time;
+use super::read_pool::ReadPool;
 
 /// How long a key is remembered from its reservation: 24 hours.
 pub const RETENTION_MS: i64 = 24 * 3_600_000;
@@ -92,7 +92,7 @@ pub const COLUMNS: &str =
 
 /// Looks a receipt up; a forgotten one is not found.
 async fn find(
-    lines: &Lines,
+    reads: &ReadPool,
     lane: Lane,
     key: &ReceiptKey,
 ) -> Result<Option<FoundReceipt>, StoreError> {
@@ -108,8 +108,8 @@ async fn find(
             .bind(&key.operation)
             .bind(&key.key_hash[..])
     };
-    match lines.optional(query).await? {
-        Some(row) => of_row(lines, lane, key, &row).await,
+    match reads.optional(query).await? {
+        Some(row) => of_row(reads, lane, key, &row).await,
         None => Ok(None),
     }
 }
@@ -117,7 +117,7 @@ async fn find(
 /// The receipt of a row with [`COLUMNS`]. A reservation whose lease has passed becomes
 /// `outcome_unknown` here, once and for all.
 pub async fn of_row(
-    lines: &Lines,
+    reads: &ReadPool,
     lane: Lane,
     key: &ReceiptKey,
     row: &PgRow,
@@ -133,9 +133,9 @@ pub async fn of_row(
             body: row.try_get("receipt_body")?,
         },
         "processing" if row.try_get::<bool, _>("receipt_lapsed")? => {
-            if !lapse(lines, lane, key).await? {
+            if !lapse(reads, lane, key).await? {
                 // Completed in this very moment: it is no longer what was read.
-                return Box::pin(find(lines, lane, key)).await;
+                return Box::pin(find(reads, lane, key)).await;
             }
             FoundState::OutcomeUnknown
         }
@@ -157,7 +157,7 @@ fn damaged(column: &str) -> StoreError {
 }
 
 /// Turns a lapsed reservation into one of unknown outcome; `false` when it is none any more.
-async fn lapse(lines: &Lines, lane: Lane, key: &ReceiptKey) -> Result<bool, StoreError> {
+async fn lapse(reads: &ReadPool, lane: Lane, key: &ReceiptKey) -> Result<bool, StoreError> {
     let query = || {
         sqlx::query(
             "update es.receipt set state = 'outcome_unknown'
@@ -170,7 +170,7 @@ async fn lapse(lines: &Lines, lane: Lane, key: &ReceiptKey) -> Result<bool, Stor
         .bind(&key.operation)
         .bind(&key.key_hash[..])
     };
-    Ok(lines.optional(query).await?.is_some())
+    Ok(reads.optional(query).await?.is_some())
 }
 
 /// Whether a receipt of this key is kept.

@@ -2,7 +2,7 @@
 
 mod append;
 mod faults;
-mod lines;
+mod read_pool;
 mod readers;
 
 use std::sync::Arc;

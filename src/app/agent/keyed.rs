@@ -77,7 +77,7 @@ impl Keyed {
 
     /// The stored answer of an earlier identical request, `None` for a fresh key.
     pub async fn replay(&self, core: &Core, caller: &Caller) -> Result<Option<Reply>, Problem> {
-        let found = guarded::receipt(&core.lines, &caller.reader(), caller.lane, &self.key).await?;
+        let found = guarded::receipt(&core.reads, &caller.reader(), caller.lane, &self.key).await?;
         self.answer(core, found).await
     }
 

@@ -136,7 +136,7 @@ impl Runs {
     ) -> Result<Vec<StoredEvent>, Problem> {
         let reader = caller.reader();
         let seen = guarded::page(
-            &self.core.lines,
+            &self.core.reads,
             &reader,
             caller.lane,
             run.uuid(),
@@ -175,7 +175,7 @@ impl Runs {
             limit: i64::try_from(query.limit + 1).unwrap_or(101),
         };
         let mut rows =
-            guarded::runs(&self.core.lines, &caller.reader(), caller.lane, &asked).await?;
+            guarded::runs(&self.core.reads, &caller.reader(), caller.lane, &asked).await?;
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
         let next_cursor = rows

@@ -202,7 +202,7 @@ impl Runs {
     pub(super) async fn find(&self, caller: &Caller, run: RunId) -> Result<Found, Problem> {
         let stream = caller.stream(run.uuid());
         let reader = caller.reader();
-        let seen = guarded::head(&self.core.lines, &reader, stream.lane, stream.id).await?;
+        let seen = guarded::head(&self.core.reads, &reader, stream.lane, stream.id).await?;
         found(run, stream, seen)
     }
 
@@ -216,7 +216,7 @@ impl Runs {
         let stream = caller.stream(run.uuid());
         let (lane, id, key) = (stream.lane, stream.id, keyed.key());
         let (seen, receipt) =
-            guarded::keyed_head(&self.core.lines, &caller.reader(), lane, id, key).await?;
+            guarded::keyed_head(&self.core.reads, &caller.reader(), lane, id, key).await?;
         let found = found(run, stream, seen)?;
         Ok(match keyed.answer(&self.core, receipt).await? {
             Some(reply) => KeyedRun::Answered(reply),

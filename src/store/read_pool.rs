@@ -1,7 +1,7 @@
 //! Connections for short reads, kept between uses.
 //!
 //! The pool proves each connection that comes back to it with a round trip, which costs as much as
-//! the read did. A line whose query was answered in full needs no proof, so it is kept here for the
+//! the read did. One whose query was answered in full needs no proof, so it is kept here for the
 //! next read. What stays true: one that failed, or whose query was given up half-way, goes back to
 //! the pool, which looks at it; and some connections are never kept, for work that needs a
 //! transaction.
@@ -21,25 +21,25 @@ use super::patience::in_time;
 
 /// Connections of the pool that reads leave to others.
 const LEFT: usize = 4;
-/// A line unused for so long goes back to the pool at the next read, and is closed there in time.
+/// A connection unused for so long goes back to the pool at the next read, and is closed there in time.
 const KEEP: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
-pub struct Lines {
+pub struct ReadPool {
     pool: PgPool,
     turns: Semaphore,
     /// How many are kept: none of a pool too small to share.
     most: usize,
-    idle: Mutex<Vec<Line>>,
+    idle: Mutex<Vec<Kept>>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct Kept {
     connection: PoolConnection<Postgres>,
     since: Instant,
 }
 
-impl Lines {
+impl ReadPool {
     pub fn new(pool: PgPool) -> Self {
         let all = usize::try_from(pool.options().get_max_connections()).unwrap_or(0);
         let most = all.saturating_sub(LEFT);
@@ -53,7 +53,7 @@ impl Lines {
 
     /// All rows of `query`, or [`StoreError::TimedOut`]: the wait for a connection included.
     ///
-    /// `query` is made a second time when the line it went over turns out to be dead, so it has to be
+    /// `query` is made a second time when the connection it went over turns out to be dead, so it has to be
     /// one that may be repeated.
     pub async fn all<'q>(
         &self,
@@ -89,9 +89,9 @@ impl Lines {
             .await
             .map_err(|_| sqlx::Error::PoolClosed)?;
         let kept = self.idle().pop();
-        if let Some(line) = kept {
-            match self.ask_over(line.connection, query).await {
-                // What ended one line may have ended them all.
+        if let Some(kept) = kept {
+            match self.ask_over(kept.connection, query).await {
+                // What ended one may have ended them all.
                 Err(error) if FailureKind::of(&error) == FailureKind::Away => self.idle().clear(),
                 answered => return answered,
             }
@@ -106,27 +106,27 @@ impl Lines {
     ) -> Result<Vec<PgRow>, sqlx::Error> {
         let rows = query().fetch_all(&mut *connection).await?;
         let mut idle = self.idle();
-        idle.retain(|line| line.since.elapsed() < KEEP);
+        idle.retain(|kept| kept.since.elapsed() < KEEP);
         if idle.len() < self.most && !self.turns.is_closed() {
             let since = Instant::now();
-            idle.push(Line { connection, since });
+            idle.push(Kept { connection, since });
         }
         Ok(rows)
     }
 
-    /// How many lines wait for a read.
+    /// Connections that wait for a read.
     pub fn waiting(&self) -> usize {
         self.idle().len()
     }
 
-    /// Closes the pool with every line; reads are refused from now on.
+    /// Closes every connection; reads are refused from now on.
     pub async fn close(&self) {
         self.turns.close();
         self.idle().clear();
         self.pool.close().await;
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Line>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
