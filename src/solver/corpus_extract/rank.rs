@@ -44,7 +44,8 @@ impl<'a> Ranked<'a> {
             }
         }
         if choice.named == Named::InAnswer {
-            let mut chosen = score(query, &query.objective, reading, 0.0);
+            // A document that was picked may say it in few of the objective's words, not in none.
+            let mut chosen = score(query, &query.objective, reading, f64::MIN_POSITIVE);
             chosen.truncate(3);
             return Self::select(chosen);
         }

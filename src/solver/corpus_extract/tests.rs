@@ -203,19 +203,44 @@ fn an_answer_in_other_words_is_searched_for() {
 }
 
 #[test]
-fn a_document_picked_after_no_match_is_quoted() {
+fn a_document_picked_after_no_match_is_quoted_where_it_says_something_of_it() {
     let documents = [
         ("a.txt", "The warden locks the gate at dusk."),
-        ("b.txt", "Cod is sold on Thursdays."),
+        (
+            "b.txt",
+            "Cod is sold on Thursdays. The watch goes home when the harbour closes.",
+        ),
     ];
-    let (mut input, _handle) = library("When is the portcullis lowered?");
-    input.answers = vec![Answer {
+    let (mut input, _handle) =
+        library("When is the portcullis of the northern harbour fortress lowered?");
+    let asked = draft_of(&documents, &input);
+    assert_eq!(asked.questions[0].question_id, ambiguity::NO_MATCH);
+    let picked = |document: &str| Answer {
         question_id: ambiguity::NO_MATCH.into(),
-        value: "\"b.txt\"".into(),
-    }];
+        value: format!("\"{document}\""),
+    };
+    input.answers = vec![picked("b.txt")];
     let found = draft_of(&documents, &input);
-    assert_eq!(found.claims[0].text, "Cod is sold on Thursdays.");
-    assert_eq!(found.claims.len(), 1);
+    let claims: Vec<&str> = found
+        .claims
+        .iter()
+        .map(|claim| claim.text.as_str())
+        .collect();
+    assert_eq!(claims, ["The watch goes home when the harbour closes."]);
+    input.answers = vec![picked("a.txt")];
+    let nothing = draft_of(&documents, &input);
+    assert!(nothing.claims.is_empty() && !nothing.unresolved.is_empty());
+}
+
+#[test]
+fn a_row_of_a_table_answers_and_its_head_does_not() {
+    let documents = [(
+        "bakery.md",
+        "# Bakery\n\n| bread | price |\n|---|---|\n| rye | 3.10 |\n| oat | 2.80 |\n",
+    )];
+    let (input, _handle) = library("What is the price of rye bread?");
+    let found = draft_of(&documents, &input);
+    assert_eq!(found.claims[0].text, "rye 3.10");
 }
 
 #[test]

@@ -1,4 +1,6 @@
 //! Markdown: prose by heading. The text keeps its marks, so that spans point into the file.
+//!
+//! The head of a table is the heading of its rows: by itself it says nothing.
 
 use std::ops::Range;
 
@@ -9,6 +11,7 @@ use crate::solver::corpora::Block;
 pub(super) fn extract(text: String) -> Extracted {
     let mut blocks: Vec<Block> = Vec::new();
     let mut heading: Option<Range<usize>> = None;
+    let mut columns: Option<Range<usize>> = None;
     let mut document_title = None;
     let mut state = State::Apart;
     let mut at = 0;
@@ -16,6 +19,13 @@ pub(super) fn extract(text: String) -> Extracted {
         let start = at + (line.len() - line.trim_start().len());
         let end = at + line.trim_end().len();
         at += line.len();
+        if state == State::Row && is_table_rule(line) {
+            columns = blocks.pop().map(|head| head.range);
+            continue;
+        }
+        if !matches!(kind(line), Kind::Row) {
+            columns = None;
+        }
         match (kind(line), state) {
             (Kind::Fence, State::Fenced) => state = State::Apart,
             (_, State::Fenced) => {}
@@ -27,17 +37,24 @@ pub(super) fn extract(text: String) -> Extracted {
                 heading = Some(range);
                 state = State::Apart;
             }
-            (Kind::Prose, State::Touching) => {
+            (Kind::Prose, State::Touching | State::Row) => {
                 if let Some(open) = blocks.last_mut() {
                     open.range.end = end;
                 }
             }
-            (Kind::Prose | Kind::Row, _) => {
+            (Kind::Prose, _) => {
                 blocks.push(Block {
                     range: start..end,
                     heading: heading.clone(),
                 });
                 state = State::Touching;
+            }
+            (Kind::Row, _) => {
+                blocks.push(Block {
+                    range: start..end,
+                    heading: columns.clone().or_else(|| heading.clone()),
+                });
+                state = State::Row;
             }
             (Kind::Item(skip), _) => {
                 let range = (start + skip).min(end)..end;
@@ -61,6 +78,8 @@ pub(super) fn extract(text: String) -> Extracted {
 enum State {
     Apart,
     Touching,
+    /// Under a row of a table.
+    Row,
     Fenced,
 }
 
@@ -92,6 +111,10 @@ fn kind(line: &str) -> Kind {
     } else {
         Kind::Prose
     }
+}
+
+fn is_table_rule(line: &str) -> bool {
+    line.contains('|') && is_rule(line.trim())
 }
 
 /// A horizontal rule, or the line under the head of a table.
