@@ -83,8 +83,20 @@ struct Page {
     first_heading: Option<Range<usize>>,
     block_start: usize,
     in_heading: bool,
+    /// The head of the table that is open: the heading of its rows.
+    columns: Option<Range<usize>>,
+    row: Row,
     /// How many skipped elements are open.
     skipping: u32,
+}
+
+/// What the open row of a table holds.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Row {
+    #[default]
+    Empty,
+    HeadsOnly,
+    Cells,
 }
 
 impl Page {
@@ -116,8 +128,13 @@ impl Page {
     fn open(&mut self, name: &str) {
         if matches!(name, "td" | "th") {
             self.push(" ");
+            self.row = match (name, self.row) {
+                ("th", Row::Empty | Row::HeadsOnly) => Row::HeadsOnly,
+                _ => Row::Cells,
+            };
         } else if !INLINE.contains(&name) {
             self.finish_block();
+            self.row = Row::Empty;
             self.in_heading = is_heading(name);
         }
     }
@@ -127,7 +144,11 @@ impl Page {
             self.push(" ");
         } else if !INLINE.contains(&name) {
             self.finish_block();
+            self.row = Row::Empty;
             self.in_heading = false;
+            if name == "table" {
+                self.columns = None;
+            }
         }
     }
 
@@ -156,10 +177,13 @@ impl Page {
         if self.in_heading {
             self.first_heading.get_or_insert(range.clone());
             self.heading = Some(range);
+        } else if self.row == Row::HeadsOnly {
+            self.columns = Some(range);
         } else {
+            let columns = self.columns.clone();
             self.blocks.push(Block {
                 range,
-                heading: self.heading.clone(),
+                heading: columns.or_else(|| self.heading.clone()),
             });
         }
         self.text.push('\n');

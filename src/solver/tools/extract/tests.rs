@@ -53,6 +53,21 @@ fn html_gives_what_a_reader_sees() {
 }
 
 #[test]
+fn the_head_of_an_html_table_is_the_heading_of_its_rows() {
+    let source = "<h1>Bakery</h1><table><tr><th>bread<th>price<tr><td>rye<td>3.10\
+                  <tr><th>oat</th><td>2.80</td></tr></table><p>After.</p>";
+    let (_, blocks) = prose(Format::Html, source);
+    assert_eq!(
+        blocks,
+        pairs(&[
+            ("bread price", "rye 3.10"),
+            ("bread price", "oat 2.80"),
+            ("Bakery", "After."),
+        ])
+    );
+}
+
+#[test]
 fn a_page_nested_deeper_than_a_stack_is_read() {
     let source = format!("{}deep{}", "<div>".repeat(20_000), "</div>".repeat(20_000));
     let (_, blocks) = prose(Format::Html, &source);
