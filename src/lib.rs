@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 pub mod http;
 pub mod ids;
+pub mod mcp;
 pub mod metrics;
 pub mod server;
 pub mod solver;

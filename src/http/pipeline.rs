@@ -29,9 +29,34 @@ use crate::strict_json;
 /// A body must have arrived by then (`access` 12).
 const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// Which face of the agent API a request came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    RunRest,
+    Mcp,
+}
+
+impl Surface {
+    fn origin(self) -> request_id::Origin {
+        match self {
+            Self::RunRest => request_id::Origin::AgentRuns,
+            Self::Mcp => request_id::Origin::Mcp,
+        }
+    }
+
+    /// Where its protected-resource metadata is, below the public base URL (`agent-api` 10.7).
+    pub fn metadata_path(self) -> &'static str {
+        match self {
+            Self::RunRest => "/.well-known/oauth-protected-resource",
+            Self::Mcp => "/.well-known/oauth-protected-resource/mcp",
+        }
+    }
+}
+
 /// What is known of one request and will stand in its answer.
 #[derive(Debug, Clone)]
 pub struct Exchange {
+    pub surface: Surface,
     pub request_id: String,
     /// The id as logs may show it: a caller's own is free text.
     logged_id: String,
@@ -50,7 +75,8 @@ pub struct Admitted {
 }
 
 /// How a request left the pipeline early.
-enum Stop {
+#[derive(Debug)]
+pub(crate) enum Stop {
     Limited(Verdict),
     Problem(Problem),
 }
@@ -73,7 +99,7 @@ where
     F: Future<Output = Result<HttpResponse, Problem>>,
 {
     let started = Instant::now();
-    let mut exchange = Exchange::of(door, request);
+    let mut exchange = Exchange::of(door, request, Surface::RunRest);
     let admitted = admit(door, request, payload, &mut exchange).await;
     let answered = match admitted {
         Ok(admitted) => handler(admitted).await.map_err(Stop::Problem),
@@ -85,14 +111,13 @@ where
 /// Answers a request that no handler takes. Where it comes from is judged all the same.
 pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: Problem) -> HttpResponse {
     let started = Instant::now();
-    let mut exchange = Exchange::of(door, request);
-    let answered = check_transport(door, request, &mut exchange, now_ms(door))
-        .and(Err(Stop::Problem(problem)));
+    let mut exchange = Exchange::of(door, request, Surface::RunRest);
+    let answered = check_transport(door, request, &mut exchange).and(Err(Stop::Problem(problem)));
     conclude(door, request, &exchange, answered, started)
 }
 
 /// Renders, counts and logs the end of a request.
-fn conclude(
+pub(crate) fn conclude(
     door: &AgentDoor,
     request: &HttpRequest,
     exchange: &Exchange,
@@ -122,7 +147,7 @@ fn conclude(
 }
 
 impl Exchange {
-    fn of(door: &AgentDoor, request: &HttpRequest) -> Self {
+    pub(crate) fn of(door: &AgentDoor, request: &HttpRequest, surface: Surface) -> Self {
         let sent: Vec<&[u8]> = values(request, "x-request-id").collect();
         let sent = if let [one] = sent[..] {
             Some(one)
@@ -130,7 +155,7 @@ impl Exchange {
             None
         };
         let mut made = false;
-        let request_id = request_id::assign(sent, request_id::Origin::AgentRuns, || {
+        let request_id = request_id::assign(sent, surface.origin(), || {
             made = true;
             door.runs.core().ids.uuid()
         });
@@ -140,6 +165,7 @@ impl Exchange {
             request_id::fingerprint(&request_id)
         };
         Self {
+            surface,
             request_id,
             logged_id,
             wants_problem_json: accepts(request, "application/problem+json"),
@@ -154,8 +180,7 @@ async fn admit(
     payload: Payload,
     exchange: &mut Exchange,
 ) -> Result<Admitted, Stop> {
-    let now_ms = now_ms(door);
-    check_transport(door, request, exchange, now_ms)?;
+    check_transport(door, request, exchange)?;
     let body = read_body(door, request, payload).await?;
     let query = Query::decode(request.query_string())?;
     // The text as it stood in the address too: some shapes are a name and its value, and one begins
@@ -167,6 +192,20 @@ async fn admit(
             .with(details)
             .into());
     }
+    let caller = identify(door, request, exchange).await?;
+    Ok(Admitted {
+        caller,
+        query,
+        body,
+    })
+}
+
+/// Who sends the request: token, account, then the principal's limit.
+pub(crate) async fn identify(
+    door: &AgentDoor,
+    request: &HttpRequest,
+    exchange: &mut Exchange,
+) -> Result<Caller, Stop> {
     let token = authenticate(door, request).await?;
     let identity = Identity {
         issuer: token.issuer,
@@ -185,13 +224,9 @@ async fn admit(
     count(
         exchange,
         door.by_principal
-            .hit(&principal_key(tenant, issuer, subject), now_ms),
+            .hit(&principal_key(tenant, issuer, subject), now_ms(door)),
     )?;
-    Ok(Admitted {
-        caller,
-        query,
-        body,
-    })
+    Ok(caller)
 }
 
 fn now_ms(door: &AgentDoor) -> u64 {
@@ -199,11 +234,10 @@ fn now_ms(door: &AgentDoor) -> u64 {
 }
 
 /// Address limit, then host, origin and scheme.
-fn check_transport(
+pub(crate) fn check_transport(
     door: &AgentDoor,
     request: &HttpRequest,
     exchange: &mut Exchange,
-    now_ms: u64,
 ) -> Result<(), Stop> {
     let headers = |name| values(request, name).collect::<Vec<&[u8]>>();
     let authority = request
@@ -230,7 +264,10 @@ fn check_transport(
         forwarded_proto: &forwarded_proto,
     };
     let address = door.transport.sender(&head).address;
-    count(exchange, door.by_address.hit(&address_key(address), now_ms))?;
+    count(
+        exchange,
+        door.by_address.hit(&address_key(address), now_ms(door)),
+    )?;
     door.transport.admit(&head).map_err(|refusal| {
         Problem::new(match refusal {
             TransportRefusal::HostNotAllowed => Code::HostNotAllowed,
@@ -259,26 +296,40 @@ async fn read_body(
     request: &HttpRequest,
     payload: Payload,
 ) -> Result<Value, Problem> {
-    if request.headers().contains_key("content-encoding") {
-        return Err(Problem::new(Code::EncodingNotSupported));
-    }
+    check_encoding(request)?;
     if request.method() != Method::POST {
         return Ok(Value::Null);
     }
-    let announced =
-        header_text(request, "content-length").and_then(|text| text.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > door.body_limit as u64) {
-        return Err(Problem::new(Code::BodyTooLarge));
-    }
-    let bytes = tokio::time::timeout(BODY_TIMEOUT, collect(payload, door.body_limit))
-        .await
-        .map_err(|_| Problem::new(Code::BodyTimeout))??;
+    let bytes = read_bytes(door, request, payload).await?;
     strict_json::read(&bytes).map_err(|error| {
         Problem::invalid(format!(
             "The body is not one strict JSON value: {} at byte {}.",
             error.fault, error.offset
         ))
     })
+}
+
+pub(crate) fn check_encoding(request: &HttpRequest) -> Result<(), Problem> {
+    if request.headers().contains_key("content-encoding") {
+        return Err(Problem::new(Code::EncodingNotSupported));
+    }
+    Ok(())
+}
+
+/// The body, bounded in bytes and time.
+pub(crate) async fn read_bytes(
+    door: &AgentDoor,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<Bytes, Problem> {
+    let announced =
+        header_text(request, "content-length").and_then(|text| text.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > door.body_limit as u64) {
+        return Err(Problem::new(Code::BodyTooLarge));
+    }
+    tokio::time::timeout(BODY_TIMEOUT, collect(payload, door.body_limit))
+        .await
+        .map_err(|_| Problem::new(Code::BodyTimeout))?
 }
 
 async fn collect(mut payload: Payload, limit: usize) -> Result<Bytes, Problem> {
@@ -325,7 +376,10 @@ async fn authenticate(door: &AgentDoor, request: &HttpRequest) -> Result<Verifie
         })
 }
 
-fn values<'r>(request: &'r HttpRequest, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
+pub(crate) fn values<'r>(
+    request: &'r HttpRequest,
+    name: &'static str,
+) -> impl Iterator<Item = &'r [u8]> {
     request.headers().get_all(name).map(HeaderValue::as_bytes)
 }
 

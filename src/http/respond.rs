@@ -5,7 +5,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde_json::{Value, json};
 
-use super::pipeline::Exchange;
+use super::pipeline::{Exchange, Surface};
 use super::rate_limit::Verdict;
 use crate::app::agent::keyed::Reply;
 use crate::app::problem::{Code, Problem};
@@ -62,15 +62,11 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
             "request_id": exchange.request_id,
         })
     } else {
-        json!({
-            "schema": "helix.agent_api.error.v1",
-            "error": row.code,
-            "message": problem.message,
-            "request_id": exchange.request_id,
-            "retryable": row.retryable,
-        })
+        envelope(problem, Some(&exchange.request_id))
     };
-    if let Some(details) = &problem.details {
+    if exchange.wants_problem_json
+        && let Some(details) = &problem.details
+    {
         body["details"] = details.clone();
     }
     redaction::redact(&mut body);
@@ -78,7 +74,7 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
     if let Some(seconds) = problem.retry_after {
         response.insert_header((header::RETRY_AFTER, seconds.to_string()));
     }
-    if let Some(challenge) = challenge(problem, base) {
+    if let Some(challenge) = challenge(problem, exchange.surface, base) {
         response.insert_header((header::WWW_AUTHENTICATE, challenge));
     }
     if exchange.wants_problem_json {
@@ -90,8 +86,24 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
     }
 }
 
+/// The run error envelope (`agent-api` 1.5), not yet redacted.
+pub fn envelope(problem: &Problem, request_id: Option<&str>) -> Value {
+    let row = problem.code.row();
+    let mut body = json!({
+        "schema": "helix.agent_api.error.v1",
+        "error": row.code,
+        "message": problem.message,
+        "request_id": request_id,
+        "retryable": row.retryable,
+    });
+    if let Some(details) = &problem.details {
+        body["details"] = details.clone();
+    }
+    body
+}
+
 /// `WWW-Authenticate` of a 401 or of a missing scope (`agent-api` 10.7, `access` 4.1).
-fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
+pub fn challenge(problem: &Problem, surface: Surface, base: &BaseUrl) -> Option<String> {
     let (error, scopes) = if matches!(problem.code, Code::Unauthorized | Code::TenantRequired) {
         (
             "invalid_token",
@@ -115,7 +127,7 @@ fn challenge(problem: &Problem, base: &BaseUrl) -> Option<String> {
         .map(plain)
         .take(MAX_DESCRIPTION)
         .collect();
-    let metadata = format!("{}/.well-known/oauth-protected-resource", base.as_str());
+    let metadata = format!("{}{}", base.as_str(), surface.metadata_path());
     let scope = if scopes.is_empty() {
         String::new()
     } else {

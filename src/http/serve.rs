@@ -28,6 +28,7 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
             .route("/readyz", web::get().to(health::readyz))
             .route("/readyz", web::head().to(health::readyz))
             .configure(agent::configure)
+            .configure(crate::mcp::configure)
             .default_service(web::to(agent::unknown_path))
     })
     .workers(std::thread::available_parallelism().map_or(2, usize::from))

@@ -11,6 +11,7 @@ mod agent;
 mod fixtures;
 mod harness;
 mod issuer;
+mod mcp;
 mod process;
 mod races;
 mod raw;

@@ -26,9 +26,14 @@ pub struct StartRequest {
 
 impl StartRequest {
     pub fn parse(body: &Value) -> Result<Self, Problem> {
+        Self::parse_at(body, Vec::new())
+    }
+
+    /// As [`Self::parse`], for a body that stands at `path` of what was sent.
+    pub fn parse_at(body: &Value, path: Vec<Value>) -> Result<Self, Problem> {
         let mut issues = Issues::default();
         let issues_ref = &mut issues;
-        let mut root = Object::open(body, Vec::new(), issues_ref);
+        let mut root = Object::open(body, path, issues_ref);
         let objective = root.text("objective", 20_000, issues_ref);
         let constraints = root.texts("constraints", 64, 2_000, issues_ref);
         let database_scope = root.texts("database_scope", 64, 240, issues_ref);
@@ -103,8 +108,13 @@ pub struct ContinueRequest {
 
 impl ContinueRequest {
     pub fn parse(body: &Value) -> Result<Self, Problem> {
+        Self::parse_at(body, Vec::new())
+    }
+
+    /// As [`Self::parse`], for a body that stands at `path` of what was sent.
+    pub fn parse_at(body: &Value, path: Vec<Value>) -> Result<Self, Problem> {
         let mut issues = Issues::default();
-        let mut root = Object::open(body, Vec::new(), &mut issues);
+        let mut root = Object::open(body, path, &mut issues);
         let expected_version = expected_version(&mut root, &mut issues);
         let instruction = root.optional_text("instruction", 20_000, &mut issues);
         let answers = answers(&mut root, &mut issues);
@@ -162,8 +172,13 @@ pub struct CancelRequest {
 
 impl CancelRequest {
     pub fn parse(body: &Value) -> Result<Self, Problem> {
+        Self::parse_at(body, Vec::new())
+    }
+
+    /// As [`Self::parse`], for a body that stands at `path` of what was sent.
+    pub fn parse_at(body: &Value, path: Vec<Value>) -> Result<Self, Problem> {
         let mut issues = Issues::default();
-        let mut root = Object::open(body, Vec::new(), &mut issues);
+        let mut root = Object::open(body, path, &mut issues);
         let expected_version = expected_version(&mut root, &mut issues);
         let reason = root.optional_text("reason", 1_000, &mut issues);
         root.finish(&mut issues);

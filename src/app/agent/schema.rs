@@ -208,6 +208,15 @@ impl<'v> Object<'v> {
         self.integer(name, min, max, issues)
     }
 
+    /// A member of any form that must be there.
+    pub fn required(&mut self, name: &'static str, issues: &mut Issues) -> Option<&'v Value> {
+        let found = self.get(name);
+        if found.is_none() {
+            self.missing(name, issues);
+        }
+        found
+    }
+
     pub fn boolean(&mut self, name: &'static str, issues: &mut Issues) -> Option<bool> {
         let value = self.get(name)?;
         let found = value.as_bool();

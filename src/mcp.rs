@@ -1,0 +1,167 @@
+//! `/mcp`: the run tools for MCP clients (`agent-api` 10, `access` 11).
+//!
+//! The same use cases as the REST door behind another envelope. What must stay true: nothing is
+//! dispatched before the envelope, the credential scan and the token have passed; no session is
+//! issued; every answer is one JSON document; what MCP asks of a server is rmcp's business, and what
+//! the contract asks beyond it stands here. Deliberately absent: any rule of a run.
+
+mod bridge;
+mod catalog;
+mod envelope;
+mod handler;
+mod schema;
+mod tools;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::web::{self, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use serde_json::{Value, json};
+
+use crate::app::problem::{Code, Problem};
+use crate::app::redaction;
+use crate::http::door::{AgentDoor, Door};
+use crate::http::pipeline::{self, Exchange, Stop, Surface, values};
+use crate::http::respond;
+use crate::strict_json;
+use envelope::Fault;
+
+pub use catalog::TOOLS;
+
+pub const PATH: &str = "/mcp";
+
+pub fn configure(config: &mut ServiceConfig) {
+    config.service(
+        web::resource(PATH)
+            .route(web::post().to(post))
+            .default_service(web::to(wrong_method)),
+    );
+}
+
+async fn post(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
+    let started = Instant::now();
+    let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
+    let answered = answer(&door, &request, payload, &mut exchange).await;
+    pipeline::conclude(&door, &request, &exchange, answered, started)
+}
+
+/// Answered before anybody is asked who they are (`access` 11).
+async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
+    let started = Instant::now();
+    let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
+    let answered = pipeline::check_transport(&door, &request, &mut exchange).map(|()| {
+        let mut response = refusal(405, -32000, "Only POST is available here.");
+        let post = HeaderValue::from_static("POST");
+        response.headers_mut().insert(header::ALLOW, post);
+        response
+    });
+    pipeline::conclude(&door, &request, &exchange, answered, started)
+}
+
+async fn answer(
+    door: &Arc<AgentDoor>,
+    request: &HttpRequest,
+    payload: Payload,
+    exchange: &mut Exchange,
+) -> Result<HttpResponse, Stop> {
+    pipeline::check_transport(door, request, exchange)?;
+    if let Some(refused) = unacceptable(request) {
+        return Ok(refused);
+    }
+    pipeline::check_encoding(request)?;
+    let bytes = pipeline::read_bytes(door, request, payload).await?;
+    let Ok(body) = strict_json::read(&bytes) else {
+        return Ok(refusal(
+            400,
+            -32700,
+            "The body is not one strict JSON value.",
+        ));
+    };
+    let asked = json!([body, request.query_string()]);
+    if redaction::is_protected(&asked) {
+        return Ok(refusal(
+            400,
+            -32602,
+            "The message holds credential material.",
+        ));
+    }
+    if !request.query_string().is_empty() {
+        return Err(Problem::invalid("This address takes no parameters.").into());
+    }
+    let messages = match envelope::read(&body) {
+        Ok(messages) => messages,
+        Err(Fault(text)) => return Ok(refusal(400, -32700, text)),
+    };
+    let caller = Arc::new(pipeline::identify(door, request, exchange).await?);
+    let mut answers = Vec::new();
+    for message in messages.all() {
+        let turn = bridge::Turn {
+            door: Arc::clone(door),
+            caller: Arc::clone(&caller),
+        };
+        match bridge::dispatch(turn, request, message).await? {
+            bridge::Answer::Accepted => {}
+            // One array has one status.
+            bridge::Answer::Json(_, answer) if messages.is_batch() => answers.push(answer),
+            bridge::Answer::Json(status, answer) => return Ok(rendered(status, &answer)),
+        }
+    }
+    if answers.is_empty() {
+        return Ok(HttpResponse::Accepted().finish());
+    }
+    Ok(rendered(StatusCode::OK, &Value::Array(answers)))
+}
+
+/// What the headers alone rule out.
+fn unacceptable(request: &HttpRequest) -> Option<HttpResponse> {
+    let accepted = values(request, "accept").all(|value| {
+        let text = String::from_utf8_lossy(value);
+        let mut names = text.split(',').filter_map(|part| part.split(';').next());
+        names.any(|name| {
+            ["*/*", "application/*", "application/json"]
+                .iter()
+                .any(|known| name.trim().eq_ignore_ascii_case(known))
+        })
+    });
+    if !accepted {
+        let text = "The answer is application/json, which Accept rules out.";
+        return Some(refusal(406, -32000, text));
+    }
+    let json = pipeline::header_text(request, "content-type").is_some_and(|value| {
+        let name = value.split(';').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("application/json")
+    });
+    if !json {
+        let text = "Send the message as application/json.";
+        return Some(refusal(415, -32000, text));
+    }
+    let mut versions = values(request, "mcp-protocol-version");
+    let supported = match (versions.next(), versions.next()) {
+        (None, _) => true,
+        (Some(version), None) => envelope::is_supported_version(version),
+        (Some(_), Some(_)) => false,
+    };
+    if !supported {
+        let text = "This MCP-Protocol-Version is not supported.";
+        return Some(refusal(400, -32000, text));
+    }
+    None
+}
+
+/// A JSON-RPC error that answers no message in particular; nothing of the caller stands in it.
+fn refusal(status: u16, code: i32, message: &'static str) -> HttpResponse {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    let error = json!({"jsonrpc": "2.0", "error": {"code": code, "message": message}, "id": null});
+    rendered(status, &error)
+}
+
+fn rendered(status: StatusCode, body: &Value) -> HttpResponse {
+    respond::json_body(&mut HttpResponse::build(status), body)
+}
+
+fn internal(cause: impl std::fmt::Display) -> Problem {
+    Problem::new(Code::Internal).because(cause)
+}

@@ -1,0 +1,122 @@
+//! From a checked message to rmcp and back (`access` 11).
+//!
+//! rmcp never sees a credential: it is given the message, the headers of the protocol and the caller
+//! that the pipeline has found.
+
+use std::sync::{Arc, LazyLock};
+
+use actix_web::HttpRequest;
+use actix_web::http::StatusCode;
+use actix_web::web::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST};
+use http_body_util::{BodyExt, Full};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
+
+use super::handler::AgentTools;
+use super::{catalog, envelope, internal};
+use crate::app::caller::Caller;
+use crate::app::problem::Problem;
+use crate::http::door::AgentDoor;
+use crate::http::pipeline::values;
+
+const VERSION: &str = "mcp-protocol-version";
+/// Every message reaches rmcp under this host: who may be asked is judged by our own rules before.
+const INNER_HOST: &str = "localhost";
+
+/// What a handler finds beside its request.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    pub door: Arc<AgentDoor>,
+    pub caller: Arc<Caller>,
+}
+
+/// What became of one message.
+pub enum Answer {
+    /// A notification: there is nothing to say.
+    Accepted,
+    Json(StatusCode, Value),
+}
+
+type Service = StreamableHttpService<AgentTools, NeverSessionManager>;
+
+static SERVICE: LazyLock<Service> = LazyLock::new(|| {
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts([INNER_HOST])
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_sse_keep_alive(None);
+    StreamableHttpService::new(|| Ok(AgentTools), Arc::default(), config)
+});
+
+pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Result<Answer, Problem> {
+    let method = message["method"].as_str().unwrap_or_default();
+    if message.get("id").is_none() {
+        return Ok(Answer::Accepted);
+    }
+    let mut message = message.clone();
+    let version = version_of(outer, method, &mut message);
+    let mut inner = http::Request::post("/mcp")
+        .header(HOST, INNER_HOST)
+        .header(ACCEPT, "application/json, text/event-stream")
+        .header(CONTENT_TYPE, "application/json");
+    if let Some(version) = version {
+        inner = inner.header(VERSION, version);
+    }
+    for (name, value) in outer.headers() {
+        // What the stateless era repeats of a message, held against it by rmcp.
+        let name = name.as_str();
+        if name == "mcp-method" || name == "mcp-name" || name.starts_with("mcp-param-") {
+            inner = inner.header(name, value.as_bytes());
+        }
+    }
+    let mut inner = inner
+        .body(Full::<Bytes>::from(message.to_string()))
+        .map_err(internal)?;
+    inner.extensions_mut().insert(turn);
+    let response = SERVICE.handle(inner).await;
+    let status = StatusCode::from_u16(response.status().as_u16()).map_err(internal)?;
+    let Ok(body) = response.into_body().collect().await;
+    let body = body.to_bytes();
+    if body.is_empty() {
+        return Ok(Answer::Accepted);
+    }
+    let mut answer = serde_json::from_slice(&body).unwrap_or_else(|_| unexplained(&message));
+    if method == "tools/list" {
+        put_back(&mut answer);
+    }
+    Ok(Answer::Json(status, answer))
+}
+
+/// The version a message is under. A handshake names its own, and only versions that have one.
+fn version_of(outer: &HttpRequest, method: &str, message: &mut Value) -> Option<String> {
+    if method == "initialize" {
+        let asked = message["params"]["protocolVersion"].as_str();
+        let version = asked.map(envelope::negotiated)?;
+        if let Some(params) = envelope::params_of(message) {
+            params.insert("protocolVersion".to_owned(), json!(version));
+        }
+        return Some(version.to_owned());
+    }
+    let version = values(outer, VERSION).next()?;
+    match std::str::from_utf8(version).ok()? {
+        "2024-10-07" => Some("2024-11-05".to_owned()),
+        other => Some(other.to_owned()),
+    }
+}
+
+/// A refusal that rmcp words as plain text: its status stands, its text may quote the caller.
+fn unexplained(message: &Value) -> Value {
+    let error =
+        json!({"code": -32600, "message": "The message does not fit its protocol version."});
+    json!({"jsonrpc": "2.0", "error": error, "id": message["id"]})
+}
+
+/// The members of a tool that rmcp's type has no place for.
+fn put_back(answer: &mut Value) {
+    let tools = answer.pointer_mut("/result/tools");
+    if let Some(Value::Array(tools)) = tools {
+        tools.clone_from(&catalog::listed().to_vec());
+    }
+}

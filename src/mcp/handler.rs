@@ -1,0 +1,134 @@
+//! What rmcp asks of a server: who it is, which tools it has, and to call one.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
+    Implementation, InitializeRequestParams, InitializeResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool as ListedTool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value, json};
+
+use super::bridge::Turn;
+use super::{catalog, envelope, tools};
+use crate::app::problem::{Code, Problem};
+use crate::app::redaction;
+use crate::http::pipeline::Surface;
+use crate::http::respond;
+
+/// Clients of the contract require exactly this name on `/mcp` (`agent-api` 10.3).
+const NAME: &str = "casimirbot-helix-agent";
+const VERSION: &str = "1.0.0";
+const INSTRUCTIONS: &str = "Start a run with helix_run_start and keep its run_id: every other tool asks for it. \
+    Start, continue and cancel take an idempotency_key; send the same one again to repeat a request safely. Continue \
+    and cancel also take expected_version, the version you saw last; after version_conflict inspect the run and try \
+    again. completion_status says whether the work is done, terminal_authority_status whether its result may stand \
+    as an answer: a result is not an answer unless that is authorized. Each continue spends one step of the run's \
+    budget.";
+
+/// Stateless: what a call needs comes with its request.
+#[derive(Debug, Clone, Copy)]
+pub struct AgentTools;
+
+static LISTED: LazyLock<Vec<ListedTool>> = LazyLock::new(|| {
+    // What rmcp's type does not know is put back by the bridge.
+    let known = |tool: &Value| serde_json::from_value(tool.clone()).ok();
+    catalog::listed().iter().filter_map(known).collect()
+});
+
+impl rmcp::ServerHandler for AgentTools {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
+        let mut info = ServerConfig::new(capabilities);
+        info.server_info = Implementation::new(NAME, VERSION);
+        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let version = envelope::negotiated(request.protocol_version.as_str());
+        let mut info = self.get_info();
+        info.protocol_version = serde_json::from_value(json!(version))
+            .map_err(|_| ErrorData::internal_error("no version", None))?;
+        Ok(info)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(LISTED.clone()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<ListedTool> {
+        LISTED.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = catalog::named(&request.name) else {
+            let message = "There is no such tool.";
+            return Err(ErrorData::new(ErrorCode::INVALID_PARAMS, message, None));
+        };
+        let parts = context.extensions.get::<http::request::Parts>();
+        let Some(turn) = parts.and_then(|parts| parts.extensions.get::<Turn>()) else {
+            return Err(ErrorData::internal_error("the request has no caller", None));
+        };
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let called = tools::call(&turn.door.runs, &turn.caller, tool, &arguments).await;
+        let result = match called {
+            Ok(value) => CallToolResult::success(Vec::new()).of(value),
+            Err(problem) => failed(turn, &problem),
+        };
+        Ok(result.into())
+    }
+}
+
+/// A failure as a result: the run error envelope, and the challenge where a scope is missing.
+fn failed(turn: &Turn, problem: &Problem) -> CallToolResult {
+    let value = respond::envelope(problem, None);
+    let mut result = CallToolResult::error(Vec::new()).of(value);
+    if problem.code == Code::InsufficientScope
+        && let Some(challenge) = respond::challenge(problem, Surface::Mcp, &turn.door.base)
+    {
+        let mut meta = MetaObject::default();
+        meta.insert("mcp/www_authenticate".to_owned(), json!([challenge]));
+        result.meta = Some(meta);
+    }
+    if let Some(cause) = &problem.cause {
+        tracing::error!(cause, "a tool failed");
+    }
+    result
+}
+
+trait Of {
+    /// The value as structure and as text, redacted as every answer is.
+    fn of(self, value: Value) -> Self;
+}
+
+impl Of for CallToolResult {
+    fn of(mut self, mut value: Value) -> Self {
+        redaction::redact(&mut value);
+        self.content = vec![ContentBlock::text(value.to_string())];
+        self.structured_content = Some(value);
+        self
+    }
+}

@@ -1,0 +1,6 @@
+//! The MCP door.
+
+mod client;
+mod envelopes;
+mod handshakes;
+mod parity;
