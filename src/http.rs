@@ -7,6 +7,7 @@ pub mod agent;
 pub mod door;
 pub mod health;
 pub mod pipeline;
+pub mod protected_resource;
 pub mod query;
 pub mod rate_limit;
 pub mod request_id;

@@ -247,6 +247,7 @@ impl Demo<'_> {
             output.pairs(&[
                 ("URL", base.to_owned()),
                 ("API", format!("{base}/api/v1/agent-runs")),
+                ("MCP", format!("{base}/mcp")),
                 ("Health", format!("{base}/readyz")),
                 (
                     "Data",

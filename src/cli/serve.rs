@@ -123,6 +123,7 @@ fn announce(
         output.pairs(&[
             ("URL", base.to_owned()),
             ("API", format!("{base}/api/v1/agent-runs")),
+            ("MCP", format!("{base}/mcp")),
             ("Health", format!("{base}/readyz")),
             (
                 "Metrics",

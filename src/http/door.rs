@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::pipeline;
+use super::protected_resource::ProtectedResource;
 use super::rate_limit::WindowLimiter;
 use super::transport::TransportRules;
 use crate::app::access::admission::Admission;
@@ -29,6 +30,8 @@ pub struct AgentDoor {
     pub verifier: BearerVerifier,
     pub transport: TransportRules,
     pub base: BaseUrl,
+    /// `None` while nobody issues tokens.
+    pub resource: Option<ProtectedResource>,
     /// Bytes.
     pub body_limit: usize,
     pub by_address: WindowLimiter,

@@ -8,7 +8,7 @@ use actix_web::web::{self, Data};
 use actix_web::{App, HttpResponse, HttpServer};
 
 use super::door::Readiness;
-use super::{agent, health};
+use super::{agent, health, protected_resource};
 use crate::metrics::Metrics;
 
 /// Time for a client to send its request head (`access` 12).
@@ -29,6 +29,7 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
             .route("/readyz", web::head().to(health::readyz))
             .configure(agent::configure)
             .configure(crate::mcp::configure)
+            .configure(protected_resource::configure)
             .default_service(web::to(agent::unknown_path))
     })
     .workers(std::thread::available_parallelism().map_or(2, usize::from))

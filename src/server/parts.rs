@@ -11,6 +11,7 @@ use crate::app::policy::DataPolicy;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
 use crate::config::{BaseUrl, Config, ExternalIssuer, JwksNetwork, LocalIssuer, OAuth, TokenType};
 use crate::http::door::AgentDoor;
+use crate::http::protected_resource::ProtectedResource;
 use crate::http::rate_limit::WindowLimiter;
 use crate::http::transport::{Mode, TransportRules, TransportSettings};
 use crate::solver::corpora::{Corpora, CorporaConfig, Progress};
@@ -72,11 +73,24 @@ pub(super) fn agent_door(
         verifier: BearerVerifier::new(bearer(config, listener.address), clock),
         transport: transport(config, &base)?,
         base,
+        resource: resource(config),
         body_limit: config.limits.agent_body,
         by_address: WindowLimiter::new(limit(config.limits.agent_ip)),
         by_principal: WindowLimiter::new(limit(config.limits.agent_principal)),
         metrics: core.metrics.clone(),
         runs,
+    })
+}
+
+fn resource(config: &Config) -> Option<ProtectedResource> {
+    let issuer = match &config.oauth {
+        OAuth::External(external) => &external.issuer,
+        OAuth::LocalHs256(local) => &local.issuer,
+        OAuth::BuiltIn | OAuth::Incomplete { .. } => return None,
+    };
+    Some(ProtectedResource {
+        audience: issuer.audience.clone(),
+        issuer: issuer.issuer.clone(),
     })
 }
 

@@ -4,3 +4,4 @@ mod client;
 mod envelopes;
 mod handshakes;
 mod parity;
+mod resource;

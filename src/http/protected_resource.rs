@@ -1,0 +1,92 @@
+//! Protected-resource metadata (RFC 9728; `agent-api` 11.1): where clients learn who issues tokens.
+//!
+//! Public: no token, no limit but that of the address. The resource is the one canonical audience on
+//! every path, because mismatches by slash or path lock clients out.
+
+use std::time::Instant;
+
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use helix_aggregates::agent::scope;
+use serde_json::{Value, json};
+
+use super::door::{AgentDoor, Door};
+use super::pipeline::{self, Exchange, Surface};
+use super::respond;
+use crate::app::caller::{SCOPE_DEVELOPER, SCOPE_READ, SCOPE_WRITE};
+use crate::app::problem::{Code, Problem};
+
+const ROOT: &str = "/.well-known/oauth-protected-resource";
+const ROOMS_READ: &str = "helix.rooms.read";
+
+/// Below [`ROOT`], with what each may ask for.
+const DOCUMENTS: [(&str, Scopes); 5] = [
+    ("", Scopes::All),
+    ("/mcp", Scopes::All),
+    ("/mcp/device-check", Scopes::RoomsRead),
+    ("/api/v1/agent-runs", Scopes::All),
+    ("/api/v1/rooms", Scopes::All),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scopes {
+    All,
+    RoomsRead,
+}
+
+/// Who issues tokens for what, as configured.
+#[derive(Debug, Clone)]
+pub struct ProtectedResource {
+    pub audience: String,
+    pub issuer: String,
+}
+
+pub fn configure(config: &mut ServiceConfig) {
+    for (path, scopes) in DOCUMENTS {
+        let document = move |Door(door): Door, request: HttpRequest| async move {
+            answer(&door, &request, scopes)
+        };
+        config.route(&format!("{ROOT}{path}"), web::get().to(document));
+    }
+}
+
+fn answer(door: &AgentDoor, request: &HttpRequest, scopes: Scopes) -> HttpResponse {
+    let started = Instant::now();
+    let mut exchange = Exchange::of(door, request, Surface::RunRest);
+    let answered = pipeline::check_transport(door, request, &mut exchange).and_then(|()| {
+        let resource = door.resource.as_ref();
+        let resource = resource.ok_or_else(|| Problem::new(Code::AuthNotConfigured))?;
+        let document = document(resource, door.base.as_str(), scopes);
+        Ok(respond::json_body(&mut HttpResponse::Ok(), &document))
+    });
+    pipeline::conclude(door, request, &exchange, answered, started)
+}
+
+fn document(resource: &ProtectedResource, base: &str, scopes: Scopes) -> Value {
+    json!({
+        "resource": resource.audience,
+        "authorization_servers": [resource.issuer],
+        "scopes_supported": names(scopes),
+        "bearer_methods_supported": ["header"],
+        "resource_documentation": format!("{base}/docs/architecture/helix-agent-api-v1.md"),
+    })
+}
+
+fn names(scopes: Scopes) -> Vec<&'static str> {
+    if scopes == Scopes::RoomsRead {
+        return vec![ROOMS_READ];
+    }
+    let data = scope::CATALOG.iter().map(|scope| scope.oauth_scope);
+    let data = data.filter(|scope| scope.starts_with("helix.data."));
+    [SCOPE_READ, SCOPE_WRITE, SCOPE_DEVELOPER]
+        .into_iter()
+        .chain(data)
+        .chain([
+            ROOMS_READ,
+            "helix.rooms.manage",
+            "helix.room_sources.manage",
+            "helix.environment_actions.read",
+            "helix.environment_actions.write",
+        ])
+        .collect()
+}
