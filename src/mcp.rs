@@ -15,8 +15,8 @@ mod tools;
 use std::sync::Arc;
 use std::time::Instant;
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderValue};
+use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
@@ -32,11 +32,15 @@ use envelope::Fault;
 pub use catalog::TOOLS;
 
 pub const PATH: &str = "/mcp";
+/// What a page may send along.
+const REQUEST_HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, \
+    Mcp-Name, X-Request-Id, X-Tenant-Id, X-Customer-Id, X-Org-Id";
 
 pub fn configure(config: &mut ServiceConfig) {
     config.service(
         web::resource(PATH)
             .route(web::post().to(post))
+            .route(web::method(Method::OPTIONS).to(preflight))
             .default_service(web::to(wrong_method)),
     );
 }
@@ -45,6 +49,20 @@ async fn post(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpR
     let started = Instant::now();
     let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
     let answered = answer(&door, &request, payload, &mut exchange).await;
+    pipeline::conclude(&door, &request, &exchange, answered, started)
+}
+
+/// What a browser asks before it lets a page send a message.
+async fn preflight(Door(door): Door, request: HttpRequest) -> HttpResponse {
+    let started = Instant::now();
+    let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
+    let answered = pipeline::check_transport(&door, &request, &mut exchange).map(|()| {
+        HttpResponse::NoContent()
+            .insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "POST"))
+            .insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS))
+            .insert_header((header::ACCESS_CONTROL_MAX_AGE, "600"))
+            .finish()
+    });
     pipeline::conclude(&door, &request, &exchange, answered, started)
 }
 

@@ -61,6 +61,8 @@ pub struct Exchange {
     /// The id as logs may show it: a caller's own is free text.
     logged_id: String,
     pub wants_problem_json: bool,
+    /// The admitted origin of a page that asks: the answer names it, refusals included.
+    pub origin: Option<HeaderValue>,
     /// The limiter that judged last.
     pub limit: Option<Verdict>,
 }
@@ -169,6 +171,7 @@ impl Exchange {
             request_id,
             logged_id,
             wants_problem_json: accepts(request, "application/problem+json"),
+            origin: origin_of(door, request),
             limit: None,
         }
     }
@@ -227,6 +230,14 @@ pub(crate) async fn identify(
             .hit(&principal_key(tenant, issuer, subject), now_ms(door)),
     )?;
     Ok(caller)
+}
+
+fn origin_of(door: &AgentDoor, request: &HttpRequest) -> Option<HeaderValue> {
+    let mut sent = request.headers().get_all("origin");
+    let origin = sent.next().filter(|_| sent.next().is_none())?;
+    door.transport
+        .admits_origin(origin.as_bytes())
+        .then(|| origin.clone())
 }
 
 fn now_ms(door: &AgentDoor) -> u64 {

@@ -164,6 +164,12 @@ pub fn finish(mut response: HttpResponse, exchange: &Exchange) -> HttpResponse {
     if let Ok(id) = HeaderValue::from_str(&exchange.request_id) {
         headers.insert(HeaderName::from_static("x-request-id"), id);
     }
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    if let Some(origin) = &exchange.origin {
+        let exposed = HeaderValue::from_static("WWW-Authenticate, X-Request-Id, Retry-After");
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    }
     if let Some(verdict) = &exchange.limit {
         limit_headers(headers, verdict);
     }

@@ -183,3 +183,37 @@ async fn who_is_nobody_gets_the_challenge_of_this_door() {
     );
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_an_admitted_origin_may_read_every_answer() {
+    let app = TestApp::start().await;
+    let ana = Client::new(&app, &app.caller("ana").await);
+    let nobody = ana.with_token("nonsense".to_owned());
+    let ping = request(1, "ping", &json!({})).to_string();
+    let page = "http://localhost:6274";
+    for (client, status) in [(&ana, 200), (&nobody, 401)] {
+        let asked = message(client, ping.clone()).header("Origin", page);
+        let answer = Answer::of(asked).await.ok(status);
+        assert_eq!(answer.header("access-control-allow-origin"), page);
+        assert_eq!(
+            answer.header("access-control-expose-headers"),
+            "WWW-Authenticate, X-Request-Id, Retry-After"
+        );
+        assert_eq!(answer.header("vary"), "Origin");
+    }
+    let asked = app.client().request(Method::OPTIONS, app.url(MCP));
+    let asked = Answer::of(asked.header("Origin", page)).await.ok(204);
+    assert_eq!(
+        (
+            asked.header("access-control-allow-origin"),
+            asked.header("access-control-allow-methods")
+        ),
+        (page, "POST")
+    );
+    for foreign in ["https://evil.example", "null"] {
+        let asked = message(&ana, ping.clone()).header("Origin", foreign);
+        let refused = Answer::of(asked).await.expect(403, "origin_not_allowed");
+        assert_eq!(refused.header("access-control-allow-origin"), "");
+    }
+    app.finish().await;
+}
