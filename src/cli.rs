@@ -7,6 +7,7 @@
 pub mod account;
 mod attach;
 pub mod bench;
+mod carry;
 pub mod client;
 mod completions;
 mod config;
@@ -87,6 +88,25 @@ enum Command {
     Man(man::ManArgs),
 }
 
+impl Command {
+    /// What was set by flags, where the command reads the configuration.
+    fn settings(&self) -> Option<&SettingFlags> {
+        match self {
+            Self::Serve(args) => Some(&args.settings),
+            Self::Demo(args) => Some(&args.settings),
+            Self::Account(args) => Some(&args.settings),
+            Self::Key(args) => Some(&args.settings),
+            Self::Replay(args) => Some(&args.settings),
+            Self::Projections(args) => Some(&args.settings),
+            Self::Doctor(args) => Some(&args.settings),
+            Self::Health(args) => Some(&args.settings),
+            Self::Config(args) => Some(&args.settings),
+            Self::Bench(args) => Some(&args.settings),
+            Self::Run(_) | Self::Verify(_) | Self::Completions(_) | Self::Man(_) => None,
+        }
+    }
+}
+
 /// The hidden command by which this binary reads one PDF in a child process of its own.
 pub(super) const PDF_TEXT: &str = "pdf-text";
 
@@ -149,7 +169,9 @@ fn in_runtime(command: Command, context: &Context) -> Result<Exit, Failure> {
     let runtime = runtime.map_err(|error| {
         Failure::unavailable("runtime", format!("no threads to be had: {error}"))
     })?;
+    let flags = command.settings().cloned().unwrap_or_default();
     let ended = runtime.block_on(dispatch(command, context));
+    let ended = ended.map_err(|failure| failure.carrying(&flags));
     // Blocking reads of standard input cannot be cancelled and must not hold up the end.
     runtime.shutdown_background();
     ended

@@ -12,7 +12,7 @@ pub struct ConfigArgs {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    settings: SettingFlags,
+    pub settings: SettingFlags,
 }
 
 #[derive(Debug, Subcommand)]

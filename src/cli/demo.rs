@@ -20,6 +20,7 @@ use secrecy::SecretString;
 use serde_json::json;
 use sqlx::ConnectOptions;
 
+use super::carry::quoted;
 use super::client::{Client, ServerArgs};
 use super::failure::{Exit, Failure};
 use super::serve::{database_failure, index, not_started, stop_signal};
@@ -62,7 +63,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
     };
     let (home, running, token) = match started {
         Ok(started) => started,
-        Err(failure) => return ticks.fail(failure),
+        Err(failure) => return ticks.fail(failure.carrying(&args.settings)),
     };
     let demo = match Client::new(&server(&running, token), context) {
         Ok(client) => Demo {
@@ -71,7 +72,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
             running,
             client,
         },
-        Err(failure) => return ticks.fail(failure),
+        Err(failure) => return ticks.fail(failure.carrying(&args.settings)),
     };
     let done = tokio::select! {
         done = job::run(&demo) => Some(done),
@@ -87,7 +88,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
                 .note("stopping: requests in flight have 10 s");
             Exit::Ok
         }
-        Some(Err(failure)) => ticks.fail(failure)?,
+        Some(Err(failure)) => ticks.fail(failure.carrying(&args.settings))?,
         None => interrupted(context),
     };
     let stopped = demo.running.stop().await;
@@ -264,15 +265,4 @@ impl Demo<'_> {
             ])
         })
     }
-}
-
-/// Ready for a POSIX shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| {
-        c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%')
-    };
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -15,6 +15,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
+use super::carry::carried;
 use super::failure::{Exit, Failure};
 use super::{Context, SettingFlags};
 use crate::config::Config;
@@ -101,6 +102,13 @@ impl Report {
         }
     }
 
+    /// The commands of the fixes work on the installation that was looked at.
+    fn carry(&mut self, flags: &SettingFlags) {
+        for finding in &mut self.0 {
+            finding.fix = finding.fix.as_deref().map(|fix| carried(fix, flags));
+        }
+    }
+
     fn count(&self, level: Level) -> usize {
         self.0
             .iter()
@@ -132,6 +140,7 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Result<Exit, Failure> {
             }
         }
     }
+    report.carry(&args.settings);
     print(&report, context)
 }
 

@@ -183,18 +183,22 @@ pub(super) fn database_failure(error: &DatabaseError) -> Failure {
     Failure::new(exit, "database", error.to_string()).fix(error.fix())
 }
 
+/// How a key file that was lost comes back.
+pub(super) const KEY_IMPORT: &str = "`helix key import EXPORT --passphrase-file PASSPHRASE-FILE`. \
+    Where there is no export, put the key file back from a backup.";
+/// An import never takes the place of a file that is there.
+pub(super) const KEY_MOVED_AWAY: &str = "move the key file away, then \
+    `helix key import EXPORT --passphrase-file PASSPHRASE-FILE`. \
+    Where there is no export, put the key file back from a backup.";
+
 pub(super) fn key_fix(fault: &KeyFileError) -> String {
     match fault {
-        KeyFileError::Missing { .. } => {
-            "put the key file back, or run `helix key import FILE` with an export of it".to_owned()
-        }
+        KeyFileError::Missing { .. } => KEY_IMPORT.to_owned(),
         KeyFileError::Foreign { .. } => {
             "name this database's own key file with HELIX_KEK_FILE, or its own data directory"
                 .to_owned()
         }
-        KeyFileError::Unusable { .. } => {
-            "restore the key file from a backup or with `helix key import FILE`".to_owned()
-        }
+        KeyFileError::Unusable { .. } => KEY_MOVED_AWAY.to_owned(),
         KeyFileError::WrongPassphrase => "enter the passphrase the export was made with".to_owned(),
     }
 }

@@ -185,6 +185,6 @@ fn backlog(backlog: Backlog, keeper: Keeper, report: &mut Report) {
         report.ok("projections", "no stream is parked");
     } else {
         let text = format!("{} streams are parked", backlog.parked);
-        report.error("projections", text, "helix projections rebuild");
+        report.error("projections", text, "`helix projections rebuild`");
     }
 }
