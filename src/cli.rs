@@ -247,4 +247,21 @@ mod tests {
     fn the_definitions_of_all_commands_are_consistent() {
         Cli::command().debug_assert();
     }
+
+    #[test]
+    fn every_argument_of_every_command_is_described() {
+        let mut commands = vec![Cli::command()];
+        while let Some(command) = commands.pop() {
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string);
+                assert!(
+                    help.is_some_and(|help| !help.is_empty()),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
 }

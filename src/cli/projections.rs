@@ -27,6 +27,7 @@ pub struct ProjectionsArgs {
 pub enum Verb {
     /// Rebuild one projection, or all of them
     Rebuild {
+        /// The projection; all of them without a name
         #[arg(value_parser = PossibleValuesParser::new(Name::ALL.map(Name::as_str)))]
         name: Option<String>,
         /// Only compare with the live rows; exit 1 on a difference
