@@ -74,7 +74,7 @@ pub struct LinkArgs {
     /// Must equal the token's tenant claim
     #[arg(long)]
     pub tenant: String,
-    /// Must equal the server's HELIX_AGENT_OAUTH_PROVIDER
+    /// Must equal the server's `HELIX_AGENT_OAUTH_PROVIDER`
     #[arg(long)]
     pub provider: String,
     /// Must equal the token's `sub`

@@ -22,11 +22,11 @@ const READERS: [&str; 8] = [
 
 /// The text with `--config` and `--data-dir`, where they were given, behind each of its commands.
 pub fn carried(text: &str, flags: &SettingFlags) -> String {
-    let given: String = PLACES
-        .iter()
-        .filter_map(|setting| Some((setting.spelling(), flags.0.0.get(setting.name)?.last()?)))
-        .map(|(flag, value)| format!(" {flag} {}", quoted(value)))
-        .collect();
+    let given = PLACES.iter().filter_map(|setting| {
+        let value = flags.0.0.get(setting.name)?.last()?;
+        Some(format!(" {} {}", setting.spelling(), quoted(value)))
+    });
+    let given = given.collect::<Vec<_>>().concat();
     let pieces = text.split('`').enumerate();
     let pieces: Vec<String> = pieces
         .map(|(index, piece)| {

@@ -23,7 +23,7 @@ use sqlx::ConnectOptions;
 use super::carry::quoted;
 use super::client::{Client, ServerArgs};
 use super::failure::{Exit, Failure};
-use super::serve::{database_failure, index, not_started, stop_signal};
+use super::serve::{database_failure, index, not_started, stop_signal, to_be_had};
 use super::{Context, SettingFlags};
 use crate::app::agent::executor::TurnExecutor;
 use crate::config::Config;
@@ -118,6 +118,7 @@ async fn start(
     context: &Context,
 ) -> Result<(Home, Running, SecretString), Failure> {
     let home = Home::open(folder, args.reset)?;
+    to_be_had(home.path())?;
     let config = settings::config(&args.settings, &home, context)?;
     crate::telemetry::start(&config.log)
         .map_err(|error| Failure::usage("log", error.to_string()))?;
