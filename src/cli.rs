@@ -38,12 +38,25 @@ use failure::{Exit, Failure};
 use output::Output;
 use settings::SettingFlags;
 
+const EXIT_STATUS: &str = "\
+Exit status:
+  0   done
+  1   a negative answer: not found, different, a target missed
+  3   in use: the data directory, the port, a running turn, a key in progress
+  4   not to be had now: unreachable, starting, overloaded
+  5   not allowed to this caller
+  64  the command line or the configuration is wrong
+
+  doctor: 0 all well, 1 warnings, 2 errors
+  verify: 0 verified, 1 broken, 2 unchecked, 3 unusable";
+
 /// An open, self-hosted backend for durable, governed agent runs
 #[derive(Debug, Parser)]
 #[command(
     name = "helix",
     disable_version_flag = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = EXIT_STATUS
 )]
 struct Cli {
     /// Print one JSON object (one a line for streams)

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::carry::carried;
 use super::failure::{Exit, Failure};
+use super::output::counted;
 use super::{Context, SettingFlags};
 use crate::config::Config;
 
@@ -200,7 +201,11 @@ fn print(report: &Report, context: &Context) -> Result<Exit, Failure> {
                 output.line(&format!("  {:width$}  fix: {fix}", ""))?;
             }
         }
-        output.line(&format!("{errors} errors, {warnings} warnings"))
+        output.line(&format!(
+            "{}, {}",
+            counted(errors, "error"),
+            counted(warnings, "warning")
+        ))
     })?;
     Ok(match (errors, warnings) {
         (0, 0) => Exit::Ok,

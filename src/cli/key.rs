@@ -17,6 +17,7 @@ use super::carry::carried;
 use super::doctor::OTHERS;
 use super::doctor::reach::{self, Look};
 use super::failure::{Exit, Failure};
+use super::output::counted;
 use super::serve::{KEY_IMPORT, key_fix, not_started};
 use super::{Context, SettingFlags};
 use crate::config::Config;
@@ -114,11 +115,10 @@ async fn status(config: &Config, context: &Context) -> Result<Exit, Failure> {
             ("File id", file.file_id.to_string()),
             (
                 "Wraps",
-                wanted
-                    .as_ref()
-                    .map_or(0, |wanted| wanted.data_keys)
-                    .to_string()
-                    + " data keys",
+                counted(
+                    wanted.as_ref().map_or(0, |wanted| wanted.data_keys),
+                    "data key",
+                ),
             ),
             (
                 "Exported",
@@ -165,7 +165,8 @@ async fn rotate(config: &Config, flags: &SettingFlags, context: &Context) -> Res
     let object = json!({ "rewrapped": rewrapped, "wrapping_keys": keys });
     context.output.answer(&object, |out| {
         out.line(&format!(
-            "{rewrapped} data keys are wrapped by new keys; earlier exports no longer open them"
+            "{} rewrapped; earlier exports no longer open the data",
+            counted(rewrapped, "data key")
         ))?;
         out.line(&carried(
             "make a new one: `helix key export --out EXPORT --passphrase-file PASSPHRASE-FILE`",

@@ -3,6 +3,7 @@
 use super::database::Seen;
 use super::{Hands, Report, host};
 use crate::cli::key::{fits, last_export};
+use crate::cli::output::counted;
 use crate::cli::serve::{KEY_IMPORT, KEY_MOVED_AWAY, key_fix};
 use crate::config::Config;
 use crate::store::keyfile::KeyFile;
@@ -30,7 +31,7 @@ pub fn look(config: &Config, hands: Hands, seen: Option<&Seen>, report: &mut Rep
         Some((file_id, keys)) if fits(&file, file_id, &keys.kek_ids) => {
             report.ok(
                 "key_match",
-                format!("opens all {} data keys", keys.data_keys),
+                format!("opens {}", counted(keys.data_keys, "data key")),
             );
         }
         Some((file_id, _)) if file.file_id != file_id => report.error(
