@@ -7,6 +7,7 @@
 pub mod account;
 mod attach;
 pub mod bench;
+mod carry;
 pub mod client;
 mod completions;
 mod config;
@@ -37,12 +38,25 @@ use failure::{Exit, Failure};
 use output::Output;
 use settings::SettingFlags;
 
+const EXIT_STATUS: &str = "\
+Exit status:
+  0   done
+  1   a negative answer: not found, different, a target missed
+  3   in use: the data directory, the port, a running turn, a key in progress
+  4   not to be had now: unreachable, starting, overloaded
+  5   not allowed to this caller
+  64  the command line or the configuration is wrong
+
+  doctor: 0 all well, 1 warnings, 2 errors
+  verify: 0 verified, 1 broken, 2 unchecked, 3 unusable";
+
 /// An open, self-hosted backend for durable, governed agent runs
 #[derive(Debug, Parser)]
 #[command(
     name = "helix",
     disable_version_flag = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = EXIT_STATUS
 )]
 struct Cli {
     /// Print one JSON object (one a line for streams)
@@ -85,6 +99,25 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Print the manual page
     Man(man::ManArgs),
+}
+
+impl Command {
+    /// What was set by flags, where the command reads the configuration.
+    fn settings(&self) -> Option<&SettingFlags> {
+        match self {
+            Self::Serve(args) => Some(&args.settings),
+            Self::Demo(args) => Some(&args.settings),
+            Self::Account(args) => Some(&args.settings),
+            Self::Key(args) => Some(&args.settings),
+            Self::Replay(args) => Some(&args.settings),
+            Self::Projections(args) => Some(&args.settings),
+            Self::Doctor(args) => Some(&args.settings),
+            Self::Health(args) => Some(&args.settings),
+            Self::Config(args) => Some(&args.settings),
+            Self::Bench(args) => Some(&args.settings),
+            Self::Run(_) | Self::Verify(_) | Self::Completions(_) | Self::Man(_) => None,
+        }
+    }
 }
 
 /// The hidden command by which this binary reads one PDF in a child process of its own.
@@ -149,7 +182,9 @@ fn in_runtime(command: Command, context: &Context) -> Result<Exit, Failure> {
     let runtime = runtime.map_err(|error| {
         Failure::unavailable("runtime", format!("no threads to be had: {error}"))
     })?;
+    let flags = command.settings().cloned().unwrap_or_default();
     let ended = runtime.block_on(dispatch(command, context));
+    let ended = ended.map_err(|failure| failure.carrying(&flags));
     // Blocking reads of standard input cannot be cancelled and must not hold up the end.
     runtime.shutdown_background();
     ended
@@ -224,5 +259,22 @@ mod tests {
     #[test]
     fn the_definitions_of_all_commands_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_argument_of_every_command_is_described() {
+        let mut commands = vec![Cli::command()];
+        while let Some(command) = commands.pop() {
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string);
+                assert!(
+                    help.is_some_and(|help| !help.is_empty()),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
     }
 }

@@ -45,6 +45,11 @@ pub fn start(log: &Log) -> Result<(), TelemetryError> {
     started.map_err(|_| TelemetryError::AlreadyStarted)
 }
 
+/// Seconds as milliseconds to the microsecond: what a log line calls `duration_ms`.
+pub fn millis(seconds: f64) -> f64 {
+    (seconds * 1_000_000.0).round() / 1_000.0
+}
+
 /// A bare level is meant for Helix: sqlx would log statements and hyper would log connections.
 fn with_quiet_libraries(filter: &str) -> String {
     let is_level = ["info", "debug", "trace"]
@@ -60,6 +65,11 @@ fn with_quiet_libraries(filter: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_three_decimals() {
+        assert_eq!(millis(0.012_345_678_9).to_string(), "12.346");
+    }
 
     #[test]
     fn a_bare_level_does_not_wake_the_libraries() {

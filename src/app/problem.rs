@@ -25,6 +25,7 @@ pub enum Code {
     OriginNotAllowed,
     HttpsRequired,
     NotFound,
+    NoSuchRef,
     NoSuchPath,
     VersionConflict,
     RunBusy,
@@ -49,7 +50,7 @@ pub struct Row {
 }
 
 impl Code {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::InvalidRequest,
         Self::BodyTooLarge,
         Self::EncodingNotSupported,
@@ -65,6 +66,7 @@ impl Code {
         Self::OriginNotAllowed,
         Self::HttpsRequired,
         Self::NotFound,
+        Self::NoSuchRef,
         Self::NoSuchPath,
         Self::VersionConflict,
         Self::RunBusy,
@@ -98,6 +100,7 @@ impl Code {
             Self::OriginNotAllowed => row("origin_not_allowed", 403, "This origin may not call the server."),
             Self::HttpsRequired => row("https_required", 403, "Use https."),
             Self::NotFound => row("not_found", 404, "There is no such run."),
+            Self::NoSuchRef => row("not_found", 404, "There is no such run or ref."),
             Self::NoSuchPath => row("not_found", 404, "There is nothing at this path."),
             Self::VersionConflict => again("version_conflict", 409, "The run has moved on; inspect it and retry with its current version."),
             Self::RunBusy => again("run_busy", 409, "Another continuation is executing; retry when it has finished."),

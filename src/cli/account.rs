@@ -42,10 +42,13 @@ pub enum Verb {
 
 #[derive(Debug, Args)]
 pub struct CreateArgs {
+    /// The e-mail address; no two accounts share one
     #[arg(long)]
     pub email: String,
+    /// The name of the person
     #[arg(long)]
     pub name: String,
+    /// What the account may use
     #[arg(long = "type", value_enum, default_value_t = AccountType::User)]
     pub account_type: AccountType,
     /// Read the passphrase from standard input; there is no flag that holds one
@@ -62,14 +65,19 @@ pub enum AccountType {
 /// The exact tuple of `agent-api` 11.3.
 #[derive(Debug, Args)]
 pub struct LinkArgs {
+    /// The account's id, as `helix account list` prints it
     #[arg(long, value_name = "ID")]
     pub account: String,
+    /// Must equal the token's `iss`
     #[arg(long)]
     pub issuer: String,
+    /// Must equal the token's tenant claim
     #[arg(long)]
     pub tenant: String,
+    /// Must equal the server's `HELIX_AGENT_OAUTH_PROVIDER`
     #[arg(long)]
     pub provider: String,
+    /// Must equal the token's `sub`
     #[arg(long)]
     pub subject: String,
 }
@@ -198,13 +206,18 @@ fn check_passphrase(create: &CreateArgs) -> Result<(), Failure> {
 fn refused(error: &AccountsError) -> Failure {
     let message = error.to_string();
     match error {
-        AccountsError::Account(_) | AccountsError::Binding(_) | AccountsError::EmailTaken => {
+        AccountsError::Account(_) | AccountsError::Binding(_) => {
             Failure::new(Exit::No, "refused", message)
+                .fix("see accounts and links with `helix account list`")
         }
+        AccountsError::EmailTaken => Failure::new(Exit::No, "refused", message)
+            .fix("find it with `helix account list`, or use another --email"),
         AccountsError::NoAccount | AccountsError::NoBinding => {
             Failure::new(Exit::No, "not_found", message).fix("see `helix account list`")
         }
-        AccountsError::Invalid { .. } => Failure::usage("invalid", message),
+        AccountsError::Invalid { .. } => {
+            Failure::usage("invalid", message).fix("correct it; see the same command with --help")
+        }
         AccountsError::Store(_) => Failure::unavailable("database", message)
             .fix("see that the database is up, then try again"),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use helix_postgres::existing_major;
 
 use super::failure::{Exit, Failure};
-use super::serve::{database_failure, not_started};
+use super::serve::{KEY_IMPORT, database_failure, not_started};
 use crate::config::Config;
 use crate::server;
 use crate::store::{Core, StoreError};
@@ -54,8 +54,9 @@ pub fn store_failure(error: &StoreError) -> Failure {
     match error {
         StoreError::Damaged(_) => Failure::new(Exit::No, "damaged", error.to_string())
             .fix("restore the newest backup that verifies"),
-        StoreError::KeyMissing(_) => Failure::unavailable("key_missing", error.to_string())
-            .fix("import the key file of this database: `helix key --help`"),
+        StoreError::KeyMissing(_) => {
+            Failure::unavailable("key_missing", error.to_string()).fix(KEY_IMPORT)
+        }
         StoreError::HeadMoved
         | StoreError::ReceiptTaken
         | StoreError::Revoked

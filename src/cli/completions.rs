@@ -8,6 +8,7 @@ use super::{Cli, Context};
 
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
+    /// The shell the script is for
     shell: Shell,
 }
 

@@ -1,18 +1,20 @@
 //! `helix config show|check`: each value with its source, and every fault at once.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::failure::{Exit, Failure};
 use super::{Context, SettingFlags};
-use crate::config::{Fault, Loaded};
+use crate::config::{Config, Fault, Loaded};
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    settings: SettingFlags,
+    pub settings: SettingFlags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -66,7 +68,11 @@ fn show(loaded: Loaded, context: &Context) -> Result<Exit, Failure> {
     loaded.config.map(|_| Exit::Ok).map_err(Failure::from)
 }
 
-fn check(loaded: Loaded, context: &Context) -> Result<Exit, Failure> {
+fn check(mut loaded: Loaded, context: &Context) -> Result<Exit, Failure> {
+    if let Ok(config) = &loaded.config {
+        let absent = absent_sources(config);
+        loaded.warnings.extend(absent);
+    }
     warn(&loaded, context);
     loaded.config?;
     let object = json!({ "ok": true, "warnings": loaded.warnings });
@@ -74,6 +80,30 @@ fn check(loaded: Loaded, context: &Context) -> Result<Exit, Failure> {
         .output
         .answer(&object, |out| out.line("the configuration is sound"))?;
     Ok(Exit::Ok)
+}
+
+/// Folders of documents that a start would find missing.
+fn absent_sources(config: &Config) -> Vec<String> {
+    let libraries = config.solver.libraries.iter();
+    // Those in the data directory are made by the start.
+    let absent = libraries
+        .filter(|library| !library.is_dir() && !library.starts_with(&config.data.dir))
+        .map(|library| format!("--library: {} is no folder", library.display()));
+    let repository = config.solver.repository.iter();
+    let foreign = repository
+        .filter(|repository| !is_git_tree(repository))
+        .map(|repository| format!("--repository: {} is no git tree", repository.display()));
+    absent.chain(foreign).collect()
+}
+
+/// Whether git would find itself in a working tree there.
+fn is_git_tree(folder: &Path) -> bool {
+    folder.is_dir()
+        && std::path::absolute(folder).is_ok_and(|folder| {
+            folder
+                .ancestors()
+                .any(|ancestor| ancestor.join(".git").exists())
+        })
 }
 
 fn warn(loaded: &Loaded, context: &Context) {

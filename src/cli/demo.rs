@@ -20,9 +20,10 @@ use secrecy::SecretString;
 use serde_json::json;
 use sqlx::ConnectOptions;
 
+use super::carry::quoted;
 use super::client::{Client, ServerArgs};
 use super::failure::{Exit, Failure};
-use super::serve::{database_failure, index, not_started, stop_signal};
+use super::serve::{database_failure, index, not_started, stop_signal, to_be_had};
 use super::{Context, SettingFlags};
 use crate::app::agent::executor::TurnExecutor;
 use crate::config::Config;
@@ -62,7 +63,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
     };
     let (home, running, token) = match started {
         Ok(started) => started,
-        Err(failure) => return ticks.fail(failure),
+        Err(failure) => return ticks.fail(failure.carrying(&args.settings)),
     };
     let demo = match Client::new(&server(&running, token), context) {
         Ok(client) => Demo {
@@ -71,7 +72,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
             running,
             client,
         },
-        Err(failure) => return ticks.fail(failure),
+        Err(failure) => return ticks.fail(failure.carrying(&args.settings)),
     };
     let done = tokio::select! {
         done = job::run(&demo) => Some(done),
@@ -87,7 +88,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
                 .note("stopping: requests in flight have 10 s");
             Exit::Ok
         }
-        Some(Err(failure)) => ticks.fail(failure)?,
+        Some(Err(failure)) => ticks.fail(failure.carrying(&args.settings))?,
         None => interrupted(context),
     };
     let stopped = demo.running.stop().await;
@@ -117,6 +118,7 @@ async fn start(
     context: &Context,
 ) -> Result<(Home, Running, SecretString), Failure> {
     let home = Home::open(folder, args.reset)?;
+    to_be_had(home.path())?;
     let config = settings::config(&args.settings, &home, context)?;
     crate::telemetry::start(&config.log)
         .map_err(|error| Failure::usage("log", error.to_string()))?;
@@ -265,15 +267,4 @@ impl Demo<'_> {
             ])
         })
     }
-}
-
-/// Ready for a POSIX shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| {
-        c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%')
-    };
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -15,7 +15,9 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
+use super::carry::carried;
 use super::failure::{Exit, Failure};
+use super::output::counted;
 use super::{Context, SettingFlags};
 use crate::config::Config;
 
@@ -101,6 +103,13 @@ impl Report {
         }
     }
 
+    /// The commands of the fixes work on the installation that was looked at.
+    fn carry(&mut self, flags: &SettingFlags) {
+        for finding in &mut self.0 {
+            finding.fix = finding.fix.as_deref().map(|fix| carried(fix, flags));
+        }
+    }
+
     fn count(&self, level: Level) -> usize {
         self.0
             .iter()
@@ -132,6 +141,7 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Result<Exit, Failure> {
             }
         }
     }
+    report.carry(&args.settings);
     print(&report, context)
 }
 
@@ -191,7 +201,11 @@ fn print(report: &Report, context: &Context) -> Result<Exit, Failure> {
                 output.line(&format!("  {:width$}  fix: {fix}", ""))?;
             }
         }
-        output.line(&format!("{errors} errors, {warnings} warnings"))
+        output.line(&format!(
+            "{}, {}",
+            counted(errors, "error"),
+            counted(warnings, "warning")
+        ))
     })?;
     Ok(match (errors, warnings) {
         (0, 0) => Exit::Ok,

@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::carry::carried;
+use super::settings::SettingFlags;
 use crate::config::Faults;
 
 /// Exit codes of `operations` 3. `verify` alone uses the two of its own.
@@ -91,6 +93,15 @@ impl Failure {
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         if let Self::Told(told) = &mut self {
             told.fix = Some(fix.into());
+        }
+        self
+    }
+
+    /// The commands of its fix work on the installation that the flags have named.
+    #[must_use]
+    pub fn carrying(mut self, flags: &SettingFlags) -> Self {
+        if let Self::Told(told) = &mut self {
+            told.fix = told.fix.as_deref().map(|fix| carried(fix, flags));
         }
         self
     }

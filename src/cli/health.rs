@@ -14,7 +14,7 @@ pub struct HealthArgs {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
-    settings: SettingFlags,
+    pub settings: SettingFlags,
 }
 
 /// Exit 0 when ready, 1 when up but not ready, 4 when unreachable.

@@ -13,10 +13,12 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::attach::{Installation, with_store};
+use super::carry::carried;
 use super::doctor::OTHERS;
 use super::doctor::reach::{self, Look};
 use super::failure::{Exit, Failure};
-use super::serve::{key_fix, not_started};
+use super::output::counted;
+use super::serve::{KEY_IMPORT, key_fix, not_started};
 use super::{Context, SettingFlags};
 use crate::config::Config;
 use crate::store::key_export::{self, KeyExportError};
@@ -43,13 +45,16 @@ pub enum Verb {
     Rotate,
     /// Write the key, sealed under a passphrase
     Export {
-        #[arg(long, value_name = "FILE")]
+        /// The new file to write; one that is there is never replaced
+        #[arg(long, value_name = "EXPORT")]
         out: PathBuf,
         #[command(flatten)]
         passphrase: PassphraseArgs,
     },
     /// Put an exported key in place of a missing key file
     Import {
+        /// A file that a key export has written
+        #[arg(value_name = "EXPORT")]
         file: PathBuf,
         #[command(flatten)]
         passphrase: PassphraseArgs,
@@ -60,7 +65,7 @@ pub async fn run(args: KeyArgs, context: &Context) -> Result<Exit, Failure> {
     let config = context.load(&args.settings)?;
     match args.verb {
         Verb::Status => status(&config, context).await,
-        Verb::Rotate => rotate(&config, context).await,
+        Verb::Rotate => rotate(&config, &args.settings, context).await,
         Verb::Export { out, passphrase } => export(&config, &out, &passphrase, context),
         Verb::Import { file, passphrase } => import(&config, &file, &passphrase, context).await,
     }
@@ -110,11 +115,10 @@ async fn status(config: &Config, context: &Context) -> Result<Exit, Failure> {
             ("File id", file.file_id.to_string()),
             (
                 "Wraps",
-                wanted
-                    .as_ref()
-                    .map_or(0, |wanted| wanted.data_keys)
-                    .to_string()
-                    + " data keys",
+                counted(
+                    wanted.as_ref().map_or(0, |wanted| wanted.data_keys),
+                    "data key",
+                ),
             ),
             (
                 "Exported",
@@ -151,7 +155,7 @@ pub fn fits(file: &KeyFile, wanted: uuid::Uuid, kek_ids: &[String]) -> bool {
     file.file_id == wanted && kek_ids.iter().all(|id| file.keks.contains_key(id))
 }
 
-async fn rotate(config: &Config, context: &Context) -> Result<Exit, Failure> {
+async fn rotate(config: &Config, flags: &SettingFlags, context: &Context) -> Result<Exit, Failure> {
     let (rewrapped, keys) = with_store(config, Installation::MustExist, async |core| {
         let rotated = core.keyring.rotate(&core.pool).await;
         let rewrapped = rotated.map_err(|error| not_started(error.into()))?;
@@ -161,9 +165,13 @@ async fn rotate(config: &Config, context: &Context) -> Result<Exit, Failure> {
     let object = json!({ "rewrapped": rewrapped, "wrapping_keys": keys });
     context.output.answer(&object, |out| {
         out.line(&format!(
-            "{rewrapped} data keys are wrapped by new keys; earlier exports no longer open them"
+            "{} rewrapped; earlier exports no longer open the data",
+            counted(rewrapped, "data key")
         ))?;
-        out.line("make a new one: helix key export --out FILE --passphrase-file FILE")
+        out.line(&carried(
+            "make a new one: `helix key export --out EXPORT --passphrase-file PASSPHRASE-FILE`",
+            flags,
+        ))
     })?;
     Ok(Exit::Ok)
 }
@@ -181,7 +189,9 @@ fn export(
             "key_file",
             format!("there is no key file at {}", path.display()),
         )
-        .fix("start the server once, or `helix key import FILE` when the file was lost")
+        .fix(format!(
+            "start the server once; when the file was lost: {KEY_IMPORT}"
+        ))
     })?;
     let passphrase = passphrase.read_new()?;
     if out.exists() {
@@ -344,7 +354,7 @@ fn export_failure(error: &KeyExportError, file: &Path) -> Failure {
         KeyExportError::NotSealed => Failure::unavailable("randomness", message),
         KeyExportError::Damaged(_) | KeyExportError::File(_) => {
             Failure::new(Exit::No, "not_an_export", message)
-                .fix("name a file that `helix key export` has written")
+                .fix("name a file that a key export has written")
         }
         KeyExportError::Unreadable(_) => {
             Failure::usage("file", message).fix("name a file that can be read")

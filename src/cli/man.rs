@@ -15,18 +15,19 @@ pub struct ManArgs {
 }
 
 pub fn run(args: &ManArgs, context: &Context) -> Result<Exit, Failure> {
-    let unwritable = |error: std::io::Error| {
-        Failure::unavailable("output", format!("cannot write the manual: {error}"))
-            .fix("name a folder that exists and can be written")
+    let unwritable = |place: &str, error: std::io::Error| {
+        let message = format!("the manual cannot be written to {place}: {error}");
+        Failure::unavailable("output", message).fix("name a folder that exists and can be written")
     };
     if let Some(folder) = &args.out {
-        clap_mangen::generate_to(Cli::command(), folder).map_err(unwritable)?;
+        clap_mangen::generate_to(Cli::command(), folder)
+            .map_err(|error| unwritable(&folder.display().to_string(), error))?;
         return Ok(Exit::Ok);
     }
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command())
         .render(&mut page)
-        .map_err(unwritable)?;
+        .map_err(|error| unwritable("standard output", error))?;
     context.output.bytes(&page)?;
     Ok(Exit::Ok)
 }

@@ -119,6 +119,13 @@ impl Output {
     }
 }
 
+/// A number and its noun.
+pub fn counted(count: impl std::fmt::Display, noun: &str) -> String {
+    let count = count.to_string();
+    let plural = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// Without control characters, nor those that turn the direction of a line around.
 fn plain(text: &str) -> String {
     let forges =
@@ -131,6 +138,12 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(counted(1, "warning"), "1 warning");
+        assert_eq!(counted(0, "data key"), "0 data keys");
+    }
 
     #[test]
     fn a_line_cannot_talk_to_the_terminal() {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::attach::{Installation, store_failure, with_store};
 use super::failure::{Exit, Failure};
+use super::output::counted;
 use super::{Context, SettingFlags};
 use crate::app::projections::{self, Change, Name, RebuildError, Rebuilt};
 use crate::store::Core;
@@ -27,6 +28,7 @@ pub struct ProjectionsArgs {
 pub enum Verb {
     /// Rebuild one projection, or all of them
     Rebuild {
+        /// The projection; all of them without a name
         #[arg(value_parser = PossibleValuesParser::new(Name::ALL.map(Name::as_str)))]
         name: Option<String>,
         /// Only compare with the live rows; exit 1 on a difference
@@ -89,13 +91,17 @@ async fn checked(core: &Core, name: Name) -> Result<Ended, RebuildError> {
         "different from what is stored"
     };
     lines.push(format!(
-        "{verdict}: {} events of {} streams, {rate} events/s",
-        checked.events, checked.streams
+        "{verdict}: {} of {}, {rate} events/s",
+        counted(checked.events, "event"),
+        counted(checked.streams, "stream")
     ));
     lines.extend(
-        (checked.behind > 0).then(|| format!("{} events are not folded yet", checked.behind)),
+        (checked.behind > 0)
+            .then(|| format!("not folded yet: {}", counted(checked.behind, "event"))),
     );
-    lines.extend((checked.parked > 0).then(|| format!("{} streams are parked", checked.parked)));
+    lines.extend(
+        (checked.parked > 0).then(|| format!("parked: {}", counted(checked.parked, "stream"))),
+    );
     let object = json!({
         "name": name.as_str(), "ok": whole, "events": checked.events, "events_per_second": rate,
         "streams": checked.streams, "behind": checked.behind, "parked": checked.parked,
@@ -131,7 +137,7 @@ async fn rebuilt(core: &Core, name: Name) -> Result<Ended, RebuildError> {
     }));
     let (done, change) = match change {
         Change::Written { rows } => (
-            format!("{rows} rows written"),
+            format!("{} written", counted(rows, "row")),
             json!({ "rows_written": rows }),
         ),
         Change::Switched { from, to } => (
@@ -139,7 +145,10 @@ async fn rebuilt(core: &Core, name: Name) -> Result<Ended, RebuildError> {
             json!({ "from": from, "to": to }),
         ),
     };
-    lines.push(format!("{done}: {events} events, {rate} events/s"));
+    lines.push(format!(
+        "{done}: {}, {rate} events/s",
+        counted(events, "event")
+    ));
     let object = json!({
         "name": name.as_str(), "ok": whole, "events": events, "events_per_second": rate,
         "change": change, "parked": parked,

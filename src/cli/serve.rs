@@ -1,9 +1,11 @@
 //! `helix serve`: everything in one process, until SIGINT or SIGTERM.
 
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use helix_postgres::PostgresError;
+use helix_postgres::{DataDirLock, PostgresError};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -39,6 +41,7 @@ pub async fn run(args: ServeArgs, context: &Context) -> Result<Exit, Failure> {
         .map_err(|error| Failure::usage("log", error.to_string()))?;
     // Asked for before anything starts, so that an early signal is not lost.
     let stop = stop_signal()?;
+    to_be_had(&config.data.dir)?;
     let parts = index(&config).await?;
     let running = Running::start(&config, Arc::clone(&parts.engine) as Arc<dyn TurnExecutor>)
         .await
@@ -53,6 +56,14 @@ pub async fn run(args: ServeArgs, context: &Context) -> Result<Exit, Failure> {
         .await
         .map_err(|error| Failure::unavailable("stop", error.to_string()).fix(error.fix()))?;
     Ok(Exit::Ok)
+}
+
+/// Refuses a data directory that is held or cannot be made. What a start does before it takes the
+/// directory would otherwise be blamed: the library in it, or the port of whoever holds it.
+pub(super) fn to_be_had(data_dir: &Path) -> Result<(), Failure> {
+    DataDirLock::acquire(data_dir)
+        .map(drop)
+        .map_err(|error| database_failure(&error.into()))
 }
 
 /// Reads and indexes the corpora, with a bar where somebody watches.
@@ -156,12 +167,17 @@ fn callers(config: &Config) -> String {
     }
 }
 
+/// The code of a data directory that another process holds.
+pub(super) const IN_USE: &str = "in_use";
+
 /// Each way a start can fail, with its fix.
 pub(super) fn not_started(error: StartError) -> Failure {
     let message = error.to_string();
     match error {
-        StartError::Listen { .. } => Failure::new(Exit::InUse, "listen", message)
-            .fix("stop what listens there, or choose another --listen"),
+        StartError::Listen { source, .. } => {
+            let (exit, fix) = listen_fix(source.kind());
+            Failure::new(exit, "listen", message).fix(fix)
+        }
         StartError::Database(error) => database_failure(&error),
         StartError::Keys(KeyringError::File(fault)) => {
             Failure::unavailable("key_file", message).fix(key_fix(&fault))
@@ -173,29 +189,52 @@ pub(super) fn not_started(error: StartError) -> Failure {
     }
 }
 
-pub(super) fn database_failure(error: &DatabaseError) -> Failure {
-    let exit = match error {
-        DatabaseError::Postgres(PostgresError::Held(_)) => Exit::InUse,
-        DatabaseError::Url => Exit::Usage,
-        DatabaseError::Postgres(_) | DatabaseError::Migrate(_) | DatabaseError::DataDir { .. } => {
-            Exit::Unavailable
-        }
-    };
-    Failure::new(exit, "database", error.to_string()).fix(error.fix())
+/// What it means that an address cannot be had, and what to do.
+pub(super) fn listen_fix(kind: ErrorKind) -> (Exit, &'static str) {
+    if kind == ErrorKind::PermissionDenied {
+        let fix = "choose a --listen with a port from 1024 on, or give helix CAP_NET_BIND_SERVICE. \
+                   This user may not take a privileged port.";
+        return (Exit::NotAllowed, fix);
+    }
+    if kind == ErrorKind::AddrNotAvailable {
+        let fix = "choose a --listen with an address of this machine";
+        return (Exit::Unavailable, fix);
+    }
+    let fix = "stop what listens there, or choose another --listen";
+    (Exit::InUse, fix)
 }
+
+pub(super) fn database_failure(error: &DatabaseError) -> Failure {
+    let (exit, code) = match error {
+        DatabaseError::Postgres(PostgresError::Held(_)) => (Exit::InUse, IN_USE),
+        DatabaseError::Postgres(
+            PostgresError::Directory { .. }
+            | PostgresError::Path { .. }
+            | PostgresError::ForeignOwner { .. },
+        )
+        | DatabaseError::DataDir { .. } => (Exit::Unavailable, "data_dir"),
+        DatabaseError::Url => (Exit::Usage, "database"),
+        DatabaseError::Postgres(_) | DatabaseError::Migrate(_) => (Exit::Unavailable, "database"),
+    };
+    Failure::new(exit, code, error.to_string()).fix(error.fix())
+}
+
+/// How a key file that was lost comes back.
+pub(super) const KEY_IMPORT: &str = "`helix key import EXPORT --passphrase-file PASSPHRASE-FILE`. \
+    Where there is no export, put the key file back from a backup.";
+/// An import never takes the place of a file that is there.
+pub(super) const KEY_MOVED_AWAY: &str = "move the key file away, then \
+    `helix key import EXPORT --passphrase-file PASSPHRASE-FILE`. \
+    Where there is no export, put the key file back from a backup.";
 
 pub(super) fn key_fix(fault: &KeyFileError) -> String {
     match fault {
-        KeyFileError::Missing { .. } => {
-            "put the key file back, or run `helix key import FILE` with an export of it".to_owned()
-        }
+        KeyFileError::Missing { .. } => KEY_IMPORT.to_owned(),
         KeyFileError::Foreign { .. } => {
             "name this database's own key file with HELIX_KEK_FILE, or its own data directory"
                 .to_owned()
         }
-        KeyFileError::Unusable { .. } => {
-            "restore the key file from a backup or with `helix key import FILE`".to_owned()
-        }
+        KeyFileError::Unusable { .. } => KEY_MOVED_AWAY.to_owned(),
         KeyFileError::WrongPassphrase => "enter the passphrase the export was made with".to_owned(),
     }
 }
@@ -236,4 +275,30 @@ fn systemd_unit() -> Result<String, Failure> {
          [Install]\n\
          WantedBy=multi-user.target\n"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_may_not_be_taken_is_told_from_one_that_is_taken() {
+        let failure = |kind: ErrorKind| {
+            let listen = StartError::Listen {
+                address: ([127, 0, 0, 1], 80).into(),
+                source: kind.into(),
+            };
+            match not_started(listen) {
+                Failure::Told(told) => (told.exit, told.fix.unwrap()),
+                Failure::ReaderGone => panic!("told"),
+            }
+        };
+        let (exit, fix) = failure(ErrorKind::PermissionDenied);
+        assert!(
+            exit == Exit::NotAllowed && fix.contains("privileged"),
+            "{fix}"
+        );
+        let (exit, fix) = failure(ErrorKind::AddrInUse);
+        assert!(exit == Exit::InUse && fix.contains("stop what"), "{fix}");
+    }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::Context;
 use super::client::{Client, ServerArgs};
 use super::failure::{Exit, Failure};
+use super::output::counted;
 use crate::verify::reader::LogReader;
 use crate::verify::run_log::Head;
 use crate::verify::served::{self, Compared};
@@ -20,6 +21,7 @@ use crate::verify::{Damage, Refusal, Verified, self_test};
 /// Events asked for at once, and the bytes of log entries that may wait for them.
 const PAGE: usize = 200;
 const PAGE_BYTES: usize = 4 << 20;
+const UNUSABLE_FIX: &str = "name a log that `helix run log RUN --out FILE` has written";
 
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
@@ -66,12 +68,14 @@ async fn judge(file: &Path, args: &VerifyArgs, context: &Context) -> Result<Verd
     } else {
         match File::open(file) {
             Ok(opened) if opened.metadata().is_ok_and(|data| data.is_dir()) => {
-                return Ok(Err(Refusal::Unusable("it is a folder".into())));
+                let message = format!("{} is a folder", file.display());
+                return Ok(Err(Refusal::Unusable(message)));
             }
             Ok(opened) => Box::new(BufReader::new(opened)),
             Err(error) => {
                 return Ok(Err(Refusal::Unusable(format!(
-                    "it cannot be opened: {error}"
+                    "{} cannot be opened: {error}",
+                    file.display()
                 ))));
             }
         }
@@ -166,6 +170,9 @@ fn report(verdict: &Verdict, file: Option<&Path>, context: &Context) -> Result<E
         }
         Err(refusal) => {
             object["reason"] = refusal.to_string().into();
+            if exit == Exit::Unusable {
+                object["fix"] = UNUSABLE_FIX.into();
+            }
             if let Refusal::Broken { at, damage } = refusal {
                 object["at"] = (*at).into();
                 object["damage"] = damage.code().into();
@@ -175,6 +182,9 @@ fn report(verdict: &Verdict, file: Option<&Path>, context: &Context) -> Result<E
     context
         .output
         .answer(&object, |out| out.line(&sentence(verdict)))?;
+    if exit == Exit::Unusable {
+        context.output.note(&format!("fix: {UNUSABLE_FIX}"));
+    }
     Ok(exit)
 }
 
@@ -193,7 +203,10 @@ fn sentence(verdict: &Verdict) -> String {
                     compared.equal, compared.sealed
                 )
             });
-            format!("verified: {entries} events of {run_id}, head {head}{compared}")
+            format!(
+                "verified: {} of {run_id}, head {head}{compared}",
+                counted(entries, "event")
+            )
         }
         Err(refusal) => refusal.to_string(),
     }

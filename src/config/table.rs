@@ -60,7 +60,7 @@ settings! {
     SOLVER = "solver" ["HELIX_SOLVER"] Kind::Choice(&["corpus-extract"]), Text("corpus-extract"), Open, Agent,
         "What works on runs; `corpus-extract` is built in, offline and deterministic";
     LIBRARY = "library" ["HELIX_LIBRARY"] Kind::Paths, Derived("<data-dir>/library", library), Open, Agent,
-        "Folders of text, Markdown, HTML and PDF files behind the scope `research_library`";
+        "Folders of text, Markdown, HTML and PDF files behind the scope `research_library`, separated by `:`; may be repeated";
     REPOSITORY = "repository" ["HELIX_REPOSITORY"] Kind::Path, Unset, Open, Agent,
         "A git working tree behind the scope `repository_evidence`";
     DATABASE_SCOPES = "agent_database_scopes" ["HELIX_AGENT_DATABASE_SCOPES"] Kind::List, Unset, Open, Agent,

@@ -79,8 +79,7 @@ async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
 
 /// The methods of the route a request named.
 fn methods_of(request: &HttpRequest) -> String {
-    let pattern = request.match_pattern().unwrap_or_default();
-    let pattern = pattern.replace(":.+}", "}");
+    let pattern = pipeline::route_of(request).unwrap_or_default();
     let methods = ROUTES.iter().filter(|(_, route)| *route == pattern);
     let mut methods: Vec<&str> = methods.map(|(method, _)| *method).collect();
     methods.sort_unstable();

@@ -25,6 +25,7 @@ use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::auth::bearer::{BearerError, Presented, VerifiedToken};
 use crate::strict_json;
+use crate::telemetry::millis;
 
 /// A body must have arrived by then (`access` 12).
 const BODY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -421,16 +422,14 @@ fn record(
     cause: Option<&str>,
     started: Instant,
 ) {
-    let route = request
-        .match_pattern()
-        .unwrap_or_else(|| "unmatched".to_owned());
+    let route = route_of(request).unwrap_or_else(|| "unmatched".to_owned());
     let elapsed = started.elapsed().as_secs_f64();
     let status = response.status().as_u16();
     door.metrics
         .requests
         .with_label_values(&[route.as_str(), method_label(request.method()), code])
         .observe(elapsed);
-    let duration_ms = (elapsed * 1_000_000.0).round() / 1_000.0;
+    let duration_ms = millis(elapsed);
     let request_id = exchange.logged_id.as_str();
     match cause {
         Some(cause) if status >= 500 => {
@@ -438,6 +437,13 @@ fn record(
         }
         _ => tracing::info!(request.id = request_id, %route, status, code, duration_ms, "request"),
     }
+}
+
+/// The route's pattern as the contract writes it, without the router's regex.
+pub fn route_of(request: &HttpRequest) -> Option<String> {
+    request
+        .match_pattern()
+        .map(|pattern| pattern.replace(":.+}", "}"))
 }
 
 /// Methods are caller's text: only known ones become a label.

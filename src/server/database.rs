@@ -10,6 +10,7 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::config::Config;
 use crate::store::database::{MigrateError, Migrated, migrate};
+use crate::telemetry::millis;
 
 /// The database of the embedded cluster.
 const NAME: &str = "helix";
@@ -24,7 +25,7 @@ pub enum DatabaseError {
     Url,
     #[error(transparent)]
     Migrate(#[from] MigrateError),
-    #[error("the data directory {path} cannot be made: {source}")]
+    #[error("{path} cannot be used: {source}")]
     DataDir {
         path: String,
         source: std::io::Error,
@@ -120,7 +121,7 @@ impl Database {
         let started = std::time::Instant::now();
         let done = migrate(&self.options, MIGRATION_PATIENCE).await?;
         if done.before != done.after {
-            let duration_ms = started.elapsed().as_secs_f64() * 1_000.0;
+            let duration_ms = millis(started.elapsed().as_secs_f64());
             tracing::info!(
                 before = done.before,
                 after = done.after,

@@ -1,6 +1,7 @@
 //! Commands that work on a data directory.
 
 use crate::Shell;
+use crate::key::installed;
 
 #[test]
 fn a_mistyped_data_directory_is_refused_and_stays_away() {
@@ -20,4 +21,52 @@ fn a_mistyped_data_directory_is_refused_and_stays_away() {
             ended.err
         );
     }
+}
+
+#[test]
+fn a_held_data_directory_is_in_use_whatever_the_port() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let shell = Shell::new().with_path();
+    std::fs::create_dir(shell.path().join("held")).unwrap();
+    shell.file("held/DEMO.txt", "");
+    let lock = std::fs::File::create(shell.path().join("held/lock")).unwrap();
+    lock.try_lock().unwrap();
+    for command in ["serve", "demo"] {
+        let arguments = [command, "--data-dir", "held", "--listen", &listen];
+        let ended = shell.helix(&arguments).expect(3);
+        assert!(
+            ended.err.starts_with("error[in_use]: ") && ended.err.contains("\nfix: "),
+            "{command}: {}",
+            ended.err
+        );
+    }
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_made_is_named_itself() {
+    let shell = Shell::new().with_path();
+    shell.file("file", "");
+    let ended = shell.helix(&["serve", "--data-dir", "file/data"]).expect(4);
+    assert!(
+        ended
+            .err
+            .starts_with("error[data_dir]: file/data cannot be used"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn a_refused_account_comes_with_a_fix() {
+    let create = ["account", "create", "--email", "ana@example.org"];
+    let create = [&create[..], &["--name", "Ana", "--passphrase-stdin"]].concat();
+    let ended = installed()
+        .helix_reading(&create, b"another passphrase")
+        .expect(1);
+    assert!(
+        ended.err.starts_with("error[refused]: ") && ended.err.contains("\nfix: find it with"),
+        "{}",
+        ended.err
+    );
 }

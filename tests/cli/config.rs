@@ -154,3 +154,23 @@ fn secrets_have_no_flag() {
         .expect(64);
     assert!(!ended.err.contains("canary"), "{}", ended.err);
 }
+
+#[test]
+fn sources_that_are_not_there_are_warnings() {
+    let shell = Shell::new();
+    std::fs::create_dir_all(shell.path().join("tree/.git")).unwrap();
+    std::fs::create_dir(shell.path().join("plain")).unwrap();
+    let check = |library: &str, repository: &str| {
+        let arguments = ["--library", library, "--repository", repository];
+        shell
+            .helix(&[&["config", "check"], &arguments[..]].concat())
+            .expect(0)
+            .err
+    };
+    assert_eq!(check("plain", "tree"), "");
+    let warned = check("gone", "plain");
+    assert_eq!(
+        warned,
+        "warning: --library: gone is no folder\nwarning: --repository: plain is no git tree\n"
+    );
+}

@@ -65,7 +65,10 @@ fn a_lost_key_file_stops_every_command_until_its_export_is_put_back() {
     ] {
         let ended = shell.helix(command).expect(4);
         assert!(
-            ended.err.contains("error[key_file]: ") && ended.err.contains("helix key import FILE"),
+            ended.err.contains("error[key_file]: ")
+                && ended
+                    .err
+                    .contains("`helix key import EXPORT --passphrase-file PASSPHRASE-FILE`."),
             "{}",
             ended.err
         );
@@ -142,4 +145,31 @@ fn an_export_needs_a_key_and_a_passphrase_worth_the_name() {
         "{}",
         ended.err
     );
+}
+
+#[test]
+fn a_fix_line_names_the_installation_that_the_flags_have_named() {
+    let shell = Shell::new().with_path();
+    shell.file("odd.toml", "listne = \"x\"\n");
+    for command in [&["key", "status"][..], &["config", "check"]] {
+        let ended = shell
+            .helix(&[command, &["--config", "odd.toml", "--data-dir", "my data"]].concat())
+            .expect(64);
+        let fix = "`helix config check --config odd.toml --data-dir 'my data'`";
+        assert!(ended.err.contains(fix), "{}", ended.err);
+    }
+    let ended = shell
+        .helix(&["doctor", "--config", "odd.toml", "--listen", "127.0.0.1:0"])
+        .expect(2);
+    assert!(
+        ended.out.contains("`helix config check --config odd.toml`"),
+        "{}",
+        ended.out
+    );
+    let absent = ["key", "export", "--out", "x", "--passphrase-stdin"];
+    let ended = shell
+        .helix(&[&absent[..], &["--data-dir", "d"]].concat())
+        .expect(4);
+    let fix = "`helix key import EXPORT --passphrase-file PASSPHRASE-FILE --data-dir d`.";
+    assert!(ended.err.contains(fix), "{}", ended.err);
 }

@@ -108,3 +108,21 @@ fn a_reader_that_goes_away_ends_the_command_quietly() {
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stderr.is_empty());
 }
+
+#[test]
+fn the_manual_names_the_folder_it_cannot_write_to() {
+    let ended = Shell::new().helix(&["man", "--out", "nofolder"]).expect(4);
+    assert!(ended.err.contains("nofolder"), "{}", ended.err);
+}
+
+#[test]
+fn the_help_tells_the_exit_status() {
+    let help = Shell::new().helix(&["--help"]).expect(0).out;
+    for line in [
+        "Exit status:",
+        "  5   not allowed",
+        "  64  the command line",
+    ] {
+        assert!(help.contains(line), "{line}: {help}");
+    }
+}

@@ -115,7 +115,7 @@ fn waiting_repeats_the_same_key_until_the_answer_is_final() {
         .map(|r| r.header("idempotency-key").unwrap().to_owned())
         .collect();
     assert_eq!(keys, ["my-own-key"; 3]);
-    assert!(ended.err.starts_with("replayed"), "{}", ended.err);
+    assert!(ended.err.contains("\nreplayed"), "{}", ended.err);
     let once = [
         "run",
         "start",
@@ -382,4 +382,56 @@ fn inspecting_can_wait_for_a_turn_to_end() {
         ])
         .expect(0);
     assert_eq!(ended.object()["version"], 3);
+}
+
+#[test]
+fn a_start_without_a_scope_says_that_nothing_can_be_read() {
+    let fake = Fake::start(|_| Reply::json(201, &run("waiting", 1)));
+    let start = ["run", "start", "o", "--url", &fake.url];
+    let ended = shell().helix(&start).expect(0);
+    assert!(ended.err.contains("can read nothing"), "{}", ended.err);
+    let scoped = [&start[..], &["--scope", "public_web"]].concat();
+    let ended = shell().helix(&scoped).expect(0);
+    assert!(!ended.err.contains("can read nothing"), "{}", ended.err);
+    let help = shell().helix(&["run", "start", "--help"]).expect(0).out;
+    for word in [
+        "public_web",
+        "scholarly_research",
+        "research_library",
+        "repository_evidence",
+        "theory_registry",
+        "bound_room_evidence",
+        "bound_room_environment_probe",
+        "[default: 12]",
+        "[default: 3600, an hour]",
+    ] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+}
+
+#[test]
+fn an_unknown_ref_is_told_from_where_the_refs_are() {
+    let error = json!({ "error": "not_found", "message": "There is no such run or ref." });
+    let fake = Fake::start(move |_| Reply::json(404, &error));
+    let arguments = ["run", "evidence", RUN, "--ref", "x", "--url", &fake.url];
+    let ended = shell().helix(&arguments).expect(1);
+    let fix = format!("fix: see the refs with `helix run evidence {RUN}`");
+    assert!(
+        ended.err.contains("no such run or ref") && ended.err.contains(&fix),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn an_empty_list_says_so_and_knows_its_statuses() {
+    let fake = Fake::start(|_| Reply::json(200, &json!({ "runs": [], "next_cursor": null })));
+    let ended = shell()
+        .helix(&["run", "list", "--url", &fake.url])
+        .expect(0);
+    assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", "no runs\n"));
+    let ended = shell()
+        .helix(&["run", "list", "--status", "asleep", "--url", &fake.url])
+        .expect(64);
+    assert!(ended.err.contains("waiting"), "{}", ended.err);
 }

@@ -187,3 +187,14 @@ fn a_log_that_ends_before_what_is_served_is_not_called_verified() {
         .expect(2);
     assert!(ended.out.contains("events after 2"), "{}", ended.out);
 }
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_a_fix() {
+    let ended = Shell::new().helix(&["verify", "nofile"]).expect(3);
+    assert!(
+        ended.out.contains("nofile cannot be opened") && ended.err.starts_with("fix: "),
+        "{}{}",
+        ended.out,
+        ended.err
+    );
+}

@@ -82,7 +82,7 @@ impl PostgresError {
             Self::Lingering { pid } => format!("kill -QUIT {pid}"),
             Self::StopTimeout { .. } => "nothing to do: the next start recovers by itself".into(),
             Self::SupervisorGone => "start helix again".into(),
-            Self::Connect(_) => "helix doctor".into(),
+            Self::Connect(_) => "see `helix doctor`".into(),
         }
     }
 

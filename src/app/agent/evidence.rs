@@ -31,6 +31,22 @@ impl Runs {
         run_id: &str,
         item_ref: &str,
     ) -> Result<EvidenceItemView, Problem> {
+        let item = self.item(caller, run_id, item_ref).await;
+        item.map_err(|problem| {
+            // A ref that is not there is answered as a run that is somebody else's.
+            if problem.code == Code::NotFound {
+                return Problem::new(Code::NoSuchRef);
+            }
+            problem
+        })
+    }
+
+    async fn item(
+        &self,
+        caller: &Caller,
+        run_id: &str,
+        item_ref: &str,
+    ) -> Result<EvidenceItemView, Problem> {
         caller.require(SCOPE_READ)?;
         let run = named(caller, run_id)?;
         let found = self.find(caller, run).await?;

@@ -33,6 +33,7 @@ use crate::store::StoreError;
 use crate::store::append::{Append, StreamAppend};
 use crate::store::guarded;
 use crate::store::log::{ExecuteError, Loaded, Prepared, Stream};
+use crate::telemetry::millis;
 
 /// How long a claim is tried while the database is away.
 const CLAIM_PATIENCE: Duration = Duration::from_secs(30);
@@ -230,7 +231,7 @@ impl Runs {
             .turns
             .with_label_values(&[outcome])
             .observe(elapsed);
-        tracing::info!(run.id = %turn.run, outcome, duration_ms = elapsed * 1000.0, "turn finished");
+        tracing::info!(run.id = %turn.run, outcome, duration_ms = millis(elapsed), "turn finished");
         answered.map(|(reply, _)| reply)
     }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::output::Output;
+use crate::cli::serve::IN_USE;
 
 /// Columns of the line for people.
 const WHAT: usize = 26;
@@ -111,7 +112,7 @@ impl Ticks {
     }
 
     /// Says which step went wrong and what to do. The exit code of a demo is then 1, whatever the
-    /// failure would be elsewhere; a wrong command line stays one.
+    /// failure would be elsewhere; a wrong command line stays one, and so does a held directory.
     pub fn fail(self, failure: Failure) -> Result<Exit, Failure> {
         let Failure::Told(told) = failure else {
             return Err(failure);
@@ -143,7 +144,11 @@ impl Ticks {
         self.output
             .note(&format!("error[{}]: {}", told.code, told.message));
         self.output.note(&format!("fix: {fix}"));
-        Ok(Exit::No)
+        Ok(if told.code == IN_USE {
+            Exit::InUse
+        } else {
+            Exit::No
+        })
     }
 }
 

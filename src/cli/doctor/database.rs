@@ -1,6 +1,7 @@
 //! The database: its cluster, clock, schema, chains and backlog.
 
 use crate::cli::failure::Failure;
+use crate::cli::output::counted;
 use crate::config::Config;
 use crate::store::StoreError;
 use crate::store::survey::{self, Backlog, KeysWanted, Schema, Setup};
@@ -184,7 +185,7 @@ fn backlog(backlog: Backlog, keeper: Keeper, report: &mut Report) {
     if backlog.parked == 0 {
         report.ok("projections", "no stream is parked");
     } else {
-        let text = format!("{} streams are parked", backlog.parked);
-        report.error("projections", text, "helix projections rebuild");
+        let text = format!("parked: {}", counted(backlog.parked, "stream"));
+        report.error("projections", text, "`helix projections rebuild`");
     }
 }

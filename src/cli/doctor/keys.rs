@@ -3,6 +3,8 @@
 use super::database::Seen;
 use super::{Hands, Report, host};
 use crate::cli::key::{fits, last_export};
+use crate::cli::output::counted;
+use crate::cli::serve::{KEY_IMPORT, KEY_MOVED_AWAY, key_fix};
 use crate::config::Config;
 use crate::store::keyfile::KeyFile;
 
@@ -10,12 +12,11 @@ pub fn look(config: &Config, hands: Hands, seen: Option<&Seen>, report: &mut Rep
     let path = &config.data.kek_file;
     let shown = path.display();
     let wanted = seen.and_then(|seen| seen.keys.as_ref());
-    let import = "put the key file back, or run `helix key import FILE` with an export of it";
     let file = match KeyFile::load(path) {
         Ok(Some(file)) => file,
         Ok(None) if wanted.is_some_and(|keys| keys.file_id.is_some()) => {
             let text = format!("{shown} is missing although the database holds sealed data");
-            return report.error("key_file", text, import);
+            return report.error("key_file", text, KEY_IMPORT);
         }
         Ok(None) => {
             return report.ok(
@@ -23,14 +24,14 @@ pub fn look(config: &Config, hands: Hands, seen: Option<&Seen>, report: &mut Rep
                 format!("{shown} is not there yet; the first start makes it"),
             );
         }
-        Err(error) => return report.error("key_file", error.to_string(), import),
+        Err(error) => return report.error("key_file", error.to_string(), key_fix(&error)),
     };
     host::permissions("key_file", path, 0o600, hands, report);
     match wanted.and_then(|keys| Some((keys.file_id?, keys))) {
         Some((file_id, keys)) if fits(&file, file_id, &keys.kek_ids) => {
             report.ok(
                 "key_match",
-                format!("opens all {} data keys", keys.data_keys),
+                format!("opens {}", counted(keys.data_keys, "data key")),
             );
         }
         Some((file_id, _)) if file.file_id != file_id => report.error(
@@ -41,7 +42,7 @@ pub fn look(config: &Config, hands: Hands, seen: Option<&Seen>, report: &mut Rep
         Some(_) => report.error(
             "key_match",
             format!("{shown} is older than the last rotation"),
-            import,
+            KEY_MOVED_AWAY,
         ),
         None => {}
     }
@@ -50,7 +51,8 @@ pub fn look(config: &Config, hands: Hands, seen: Option<&Seen>, report: &mut Rep
         None => report.warn(
             "key_export",
             "the present key was never exported; without its file all texts are lost",
-            "helix key export --out FILE --passphrase-file FILE, and keep both apart from the data",
+            "`helix key export --out EXPORT --passphrase-file PASSPHRASE-FILE`. \
+             Keep both files apart from the data.",
         ),
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Hands, Report};
+use crate::cli::output::counted;
 use crate::cli::serve;
 use crate::config::Config;
 use crate::server::database::make_library;
@@ -47,8 +48,8 @@ pub async fn look(config: &Config, hands: Hands, report: &mut Report) {
     }
     if warnings.len() > NAMED {
         let text = format!(
-            "{} further documents are not listed",
-            warnings.len() - NAMED
+            "{} not listed",
+            counted(warnings.len() - NAMED, "further document")
         );
         report.warn("documents", text, "mend those above first");
     }

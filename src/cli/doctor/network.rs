@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Report;
 use crate::auth::fetch_guard::{FetchLimits, GuardedFetch, Reach};
 use crate::auth::jwks::VerificationKey;
+use crate::cli::serve::listen_fix;
 use crate::config::{Config, ExternalIssuer, JwksNetwork, OAuth, PublicUrl};
 
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -25,10 +26,13 @@ pub enum Serving {
 
 pub async fn port(config: &Config, report: &mut Report) -> Serving {
     let listen = config.server.listen;
-    if listen.port() == 0 || TcpListener::bind(listen).is_ok() {
-        report.ok("port", format!("{listen} is free"));
-        return Serving::Nobody;
-    }
+    let refused = match TcpListener::bind(listen) {
+        Err(error) if listen.port() != 0 => error.kind(),
+        Err(_) | Ok(_) => {
+            report.ok("port", format!("{listen} is free"));
+            return Serving::Nobody;
+        }
+    };
     let base = PublicUrl::FromListener.base(listen);
     match ask(&format!("{}/healthz", base.as_str()), None).await {
         Some((200, body)) if body["status"] == "ok" => {
@@ -36,7 +40,7 @@ pub async fn port(config: &Config, report: &mut Report) -> Serving {
             Serving::Helix
         }
         Some(_) | None => {
-            let fix = "stop what listens there, or choose another --listen";
+            let (_, fix) = listen_fix(refused);
             report.error(
                 "port",
                 format!("{listen} cannot be had and no helix server answers there"),

@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 4_096;
 #[group(required = true, multiple = false)]
 pub struct PassphraseArgs {
     /// Read the passphrase from a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "PASSPHRASE-FILE")]
     pub passphrase_file: Option<PathBuf>,
     /// Read the passphrase from standard input
     #[arg(long)]

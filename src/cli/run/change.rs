@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use clap::Args;
+use helix_aggregates::agent::scope;
 use serde_json::{Map, Value, json};
 
 use super::call::{Call, CallArgs};
@@ -21,8 +22,7 @@ pub struct StartArgs {
     /// A rule the result must keep (repeatable)
     #[arg(long = "constraint", value_name = "TEXT")]
     constraints: Vec<String>,
-    /// A data scope the run may read (repeatable)
-    #[arg(long = "scope", value_name = "ID")]
+    #[arg(long = "scope", value_name = "ID", help = scope_help())]
     scopes: Vec<String>,
     /// A field the result must have (repeatable)
     #[arg(long = "field", value_name = "NAME")]
@@ -33,10 +33,10 @@ pub struct StartArgs {
     /// Most unresolved requirements at completion (0..128)
     #[arg(long, value_name = "N")]
     max_unresolved: Option<u32>,
-    /// Most turns (1..64)
+    /// Most turns (1..64) [default: 12]
     #[arg(long, value_name = "N")]
     max_steps: Option<u32>,
-    /// Seconds until the run expires (60..604800)
+    /// Seconds until the run expires (60..604800) [default: 3600, an hour]
     #[arg(long, value_name = "SECONDS")]
     expires_in: Option<u32>,
     /// Complete although sources contradict each other
@@ -84,6 +84,11 @@ pub struct CancelArgs {
 
 pub async fn start(args: StartArgs, client: &Client, context: &Context) -> Result<Exit, Failure> {
     let call = Call::new(&args.call, context)?;
+    if args.scopes.is_empty() {
+        context
+            .output
+            .note("note: without --scope this run can read nothing; see `helix run start --help`");
+    }
     let body = start_body(args)?;
     let answer = call
         .send(client, &["api", "v1", "agent-runs"], &body)
@@ -128,6 +133,14 @@ pub async fn cancel(args: CancelArgs, client: &Client, context: &Context) -> Res
         .send(client, &path(&args.run, &["cancel"]), &body)
         .await?;
     show::run(&answer.body, context)
+}
+
+fn scope_help() -> String {
+    let ids: Vec<&str> = scope::CATALOG.iter().map(|scope| scope.id).collect();
+    format!(
+        "A data scope the run may read (repeatable; without one it reads nothing): {}",
+        ids.join(", ")
+    )
 }
 
 /// Only what was said: the server's defaults stay the server's.

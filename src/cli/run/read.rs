@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use helix_aggregates::agent::run::status::Lifecycle;
 use serde_json::Value;
 
 use super::{path, run_id, show};
@@ -36,7 +38,7 @@ pub struct EvidenceArgs {
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Only runs with this lifecycle status
-    #[arg(long, value_name = "STATUS")]
+    #[arg(long, value_name = "STATUS", value_parser = PossibleValuesParser::new(Lifecycle::ALL.map(Lifecycle::as_str)))]
     status: Option<String>,
     /// Runs on a page (1..100)
     #[arg(long, value_name = "N")]
@@ -98,7 +100,16 @@ pub async fn evidence(
         Some(reference) => vec!["evidence", reference.as_str()],
         None => vec!["evidence"],
     };
-    let body = client.get(&path(&args.run, &below), &[]).await?.body;
+    let answer = client.get(&path(&args.run, &below), &[]).await;
+    let body = answer
+        .map_err(|failure| match failure.code() {
+            "not_found" if args.reference.is_some() => failure.fix(format!(
+                "see the refs with `helix run evidence {}`",
+                args.run
+            )),
+            _ => failure,
+        })?
+        .body;
     context
         .output
         .answer(&body, |out| out.pairs(&flat(&body)))?;
@@ -145,7 +156,11 @@ pub async fn list(args: ListArgs, client: &Client, context: &Context) -> Result<
     .collect();
     let page = client.get(&["api", "v1", "agent-runs"], &query).await?.body;
     context.output.answer(&page, |out| {
-        for run in page["runs"].as_array().into_iter().flatten() {
+        let runs = page["runs"].as_array().map_or(&[][..], Vec::as_slice);
+        if runs.is_empty() {
+            out.note("no runs");
+        }
+        for run in runs {
             let text = |name: &str| run[name].as_str().unwrap_or("?").replace('\n', " ");
             out.line(&format!(
                 "{}  {:9}  {:19}  {}  {}",

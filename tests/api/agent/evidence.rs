@@ -299,6 +299,12 @@ async fn a_ref_reads_back_while_its_scope_is_held_and_only_to_its_owner() {
         body
     };
     assert_eq!(same(&foreign), same(&missing));
+    assert_eq!(missing.body["message"], "There is no such run or ref.");
+    let metrics = app.metrics(0).await;
+    assert!(
+        metrics.contains(r#"route="/api/v1/agent-runs/{run_id}/evidence/{ref}""#),
+        "{metrics}"
+    );
     // A ref of another run of the same owner is not this run's.
     let other = client
         .start("ferry-plan-0002", &json!({"objective": "List"}))

@@ -15,6 +15,15 @@ pub enum Lifecycle {
 }
 
 impl Lifecycle {
+    pub const ALL: [Self; 6] = [
+        Self::Queued,
+        Self::Running,
+        Self::Waiting,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -29,16 +38,7 @@ impl Lifecycle {
 
     /// The lifecycle a word names.
     pub fn parse(word: &str) -> Option<Self> {
-        [
-            Self::Queued,
-            Self::Running,
-            Self::Waiting,
-            Self::Completed,
-            Self::Failed,
-            Self::Cancelled,
-        ]
-        .into_iter()
-        .find(|known| known.as_str() == word)
+        Self::ALL.into_iter().find(|known| known.as_str() == word)
     }
 
     /// Nothing follows a terminal lifecycle.
