@@ -8,7 +8,7 @@ pub mod account;
 mod attach;
 pub mod bench;
 mod carry;
-pub mod client;
+pub(crate) mod client;
 mod completions;
 mod config;
 pub mod demo;

@@ -95,7 +95,7 @@ impl rmcp::ServerHandler for AgentTools {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let called = tools::call(&turn.door.runs, &turn.caller, tool, &arguments).await;
         let result = match called {
-            Ok(value) => CallToolResult::success(Vec::new()).of(value),
+            Ok(value) => carrying(CallToolResult::success(Vec::new()), value),
             Err(problem) => failed(turn, &problem),
         };
         Ok(result.into())
@@ -105,7 +105,7 @@ impl rmcp::ServerHandler for AgentTools {
 /// A failure as a result: the run error envelope, and the challenge where a scope is missing.
 fn failed(turn: &Turn, problem: &Problem) -> CallToolResult {
     let value = respond::envelope(problem, None);
-    let mut result = CallToolResult::error(Vec::new()).of(value);
+    let mut result = carrying(CallToolResult::error(Vec::new()), value);
     if problem.code == Code::InsufficientScope
         && let Some(challenge) = respond::challenge(problem, Surface::Mcp, &turn.door.base)
     {
@@ -119,16 +119,10 @@ fn failed(turn: &Turn, problem: &Problem) -> CallToolResult {
     result
 }
 
-trait Of {
-    /// The value as structure and as text, redacted as every answer is.
-    fn of(self, value: Value) -> Self;
-}
-
-impl Of for CallToolResult {
-    fn of(mut self, mut value: Value) -> Self {
-        redaction::redact(&mut value);
-        self.content = vec![ContentBlock::text(value.to_string())];
-        self.structured_content = Some(value);
-        self
-    }
+/// The value as structure and as text, redacted as every answer is.
+fn carrying(mut result: CallToolResult, mut value: Value) -> CallToolResult {
+    redaction::redact(&mut value);
+    result.content = vec![ContentBlock::text(value.to_string())];
+    result.structured_content = Some(value);
+    result
 }
