@@ -1,6 +1,7 @@
 -- The append as it was, at about half the processor time. A plain insert looks nothing up before it
 -- writes, and receipts are nearly always new. Arrays are unnested in the select list, since in the from
--- clause each of them is first copied into a store of its own (ADR 0006). It holds no join, so no plan made while the tables were young can go wrong later.
+-- clause each of them is first copied into a store of its own (ADR 0006). It holds no join, so no plan made
+-- while the tables were young can go wrong later.
 --
 -- Errors: HX001 a stream head moved, HX002 a receipt is taken, HX003 a ledger row is dead.
 create or replace function es.append(

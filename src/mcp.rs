@@ -113,12 +113,17 @@ async fn answer(
         Ok(messages) => messages,
         Err(Fault(text)) => return Ok(refusal(400, -32700, text)),
     };
-    let caller = Arc::new(pipeline::identify(door, request, exchange).await?);
+    let caller = Arc::new(pipeline::identify(door, request).await?);
+    // A batch buys nothing: each message counts, and all of them before the first is dispatched.
+    for _ in messages.all() {
+        pipeline::charge(door, exchange, &caller)?;
+    }
     let mut answers = Vec::new();
     for message in messages.all() {
         let turn = bridge::Turn {
             door: Arc::clone(door),
             caller: Arc::clone(&caller),
+            logged_id: exchange.logged_id.clone(),
         };
         match bridge::dispatch(turn, request, message).await? {
             bridge::Answer::Accepted => {}
@@ -135,7 +140,9 @@ async fn answer(
 
 /// What the headers alone rule out.
 fn unacceptable(request: &HttpRequest) -> Option<HttpResponse> {
-    let accepted = values(request, "accept").all(|value| {
+    let mut sent = values(request, "accept").peekable();
+    let anything = sent.peek().is_none();
+    let mut lists = sent.map(|value| {
         let text = String::from_utf8_lossy(value);
         let mut names = text.split(',').filter_map(|part| part.split(';').next());
         names.any(|name| {
@@ -144,7 +151,7 @@ fn unacceptable(request: &HttpRequest) -> Option<HttpResponse> {
                 .any(|known| name.trim().eq_ignore_ascii_case(known))
         })
     });
-    if !accepted {
+    if !anything && !lists.any(|accepted| accepted) {
         let text = "The answer is application/json, which Accept rules out.";
         return Some(refusal(406, -32000, text));
     }

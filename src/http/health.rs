@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use serde_json::json;
 
 use super::door::Readiness;
-use super::request_id;
+use super::{pipeline, request_id};
 use crate::ids::Ids;
 
 pub async fn healthz(request: HttpRequest) -> HttpResponse {
@@ -18,10 +18,8 @@ fn headed<'b>(
     response: &'b mut HttpResponseBuilder,
     request: &HttpRequest,
 ) -> &'b mut HttpResponseBuilder {
-    let mut sent = request.headers().get_all("x-request-id");
-    let sent = sent.next().filter(|_| sent.next().is_none());
     let id = request_id::assign(
-        sent.map(HeaderValue::as_bytes),
+        pipeline::sole(request, "x-request-id").map(HeaderValue::as_bytes),
         request_id::Origin::Other,
         || Ids.uuid(),
     );

@@ -60,7 +60,7 @@ pub struct Exchange {
     pub surface: Surface,
     pub request_id: String,
     /// The id as logs may show it: a caller's own is free text.
-    logged_id: String,
+    pub(crate) logged_id: String,
     pub wants_problem_json: bool,
     /// The admitted origin of a page that asks: the answer names it, refusals included.
     pub origin: Option<HeaderValue>,
@@ -151,12 +151,7 @@ pub(crate) fn conclude(
 
 impl Exchange {
     pub(crate) fn of(door: &AgentDoor, request: &HttpRequest, surface: Surface) -> Self {
-        let sent: Vec<&[u8]> = values(request, "x-request-id").collect();
-        let sent = if let [one] = sent[..] {
-            Some(one)
-        } else {
-            None
-        };
+        let sent = sole(request, "x-request-id").map(HeaderValue::as_bytes);
         let mut made = false;
         let request_id = request_id::assign(sent, surface.origin(), || {
             made = true;
@@ -196,7 +191,8 @@ async fn admit(
             .with(details)
             .into());
     }
-    let caller = identify(door, request, exchange).await?;
+    let caller = identify(door, request).await?;
+    charge(door, exchange, &caller)?;
     Ok(Admitted {
         caller,
         query,
@@ -204,12 +200,8 @@ async fn admit(
     })
 }
 
-/// Who sends the request: token, account, then the principal's limit.
-pub(crate) async fn identify(
-    door: &AgentDoor,
-    request: &HttpRequest,
-    exchange: &mut Exchange,
-) -> Result<Caller, Stop> {
+/// Who sends the request: token, then account.
+pub(crate) async fn identify(door: &AgentDoor, request: &HttpRequest) -> Result<Caller, Problem> {
     let token = authenticate(door, request).await?;
     let identity = Identity {
         issuer: token.issuer,
@@ -218,24 +210,27 @@ pub(crate) async fn identify(
         subject: token.subject,
         scopes: token.scopes,
     };
-    let caller = door.admission.admit(identity).await?;
+    door.admission.admit(identity).await
+}
+
+/// Counts one operation of `caller` against the principal's limit.
+pub(crate) fn charge(
+    door: &AgentDoor,
+    exchange: &mut Exchange,
+    caller: &Caller,
+) -> Result<(), Stop> {
     let OwnerTuple {
         tenant,
         issuer,
         subject,
         ..
     } = &caller.owner;
-    count(
-        exchange,
-        door.by_principal
-            .hit(&principal_key(tenant, issuer, subject), now_ms(door)),
-    )?;
-    Ok(caller)
+    let key = principal_key(tenant, issuer, subject);
+    count(exchange, door.by_principal.hit(&key, now_ms(door)))
 }
 
 fn origin_of(door: &AgentDoor, request: &HttpRequest) -> Option<HeaderValue> {
-    let mut sent = request.headers().get_all("origin");
-    let origin = sent.next().filter(|_| sent.next().is_none())?;
+    let origin = sole(request, "origin")?;
     door.transport
         .admits_origin(origin.as_bytes())
         .then(|| origin.clone())
@@ -386,6 +381,12 @@ async fn authenticate(door: &AgentDoor, request: &HttpRequest) -> Result<Verifie
                 Problem::new(Code::AuthNotConfigured).because(error)
             }
         })
+}
+
+/// A header that stands exactly once.
+pub(crate) fn sole<'r>(request: &'r HttpRequest, name: &'static str) -> Option<&'r HeaderValue> {
+    let mut sent = request.headers().get_all(name);
+    sent.next().filter(|_| sent.next().is_none())
 }
 
 pub(crate) fn values<'r>(

@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use actix_web::http::header::{self, HeaderValue};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use helix_aggregates::agent::scope;
@@ -46,8 +47,20 @@ pub fn configure(config: &mut ServiceConfig) {
         let document = move |Door(door): Door, request: HttpRequest| async move {
             answer(&door, &request, scopes)
         };
-        config.route(&format!("{ROOT}{path}"), web::get().to(document));
+        config.service(
+            web::resource(format!("{ROOT}{path}"))
+                .route(web::get().to(document))
+                .default_service(web::to(wrong_method)),
+        );
     }
+}
+
+async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
+    let refusal = Problem::new(Code::MethodNotAllowed);
+    let mut response = pipeline::refuse(&door, &request, refusal);
+    let get = HeaderValue::from_static("GET");
+    response.headers_mut().insert(header::ALLOW, get);
+    response
 }
 
 fn answer(door: &AgentDoor, request: &HttpRequest, scopes: Scopes) -> HttpResponse {

@@ -30,6 +30,8 @@ const INNER_HOST: &str = "localhost";
 pub struct Turn {
     pub door: Arc<AgentDoor>,
     pub caller: Arc<Caller>,
+    /// The request's id as logs may show it.
+    pub logged_id: String,
 }
 
 /// What became of one message.
@@ -77,6 +79,11 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     inner.extensions_mut().insert(turn);
     let response = SERVICE.handle(inner).await;
     let status = StatusCode::from_u16(response.status().as_u16()).map_err(internal)?;
+    if status.is_server_error() {
+        let error = json!({"code": -32603, "message": "Something went wrong inside the server."});
+        let answer = json!({"jsonrpc": "2.0", "error": error, "id": null});
+        return Ok(Answer::Json(status, answer));
+    }
     let Ok(body) = response.into_body().collect().await;
     let body = body.to_bytes();
     if body.is_empty() {
@@ -115,8 +122,7 @@ fn unexplained(message: &Value) -> Value {
 
 /// The members of a tool that rmcp's type has no place for.
 fn put_back(answer: &mut Value) {
-    let tools = answer.pointer_mut("/result/tools");
-    if let Some(Value::Array(tools)) = tools {
-        tools.clone_from(&catalog::listed().to_vec());
+    if let Some(tools) = answer.pointer_mut("/result/tools") {
+        *tools = catalog::listed().into();
     }
 }

@@ -113,8 +113,14 @@ fn failed(turn: &Turn, problem: &Problem) -> CallToolResult {
         meta.insert("mcp/www_authenticate".to_owned(), json!([challenge]));
         result.meta = Some(meta);
     }
-    if let Some(cause) = &problem.cause {
-        tracing::error!(cause, "a tool failed");
+    let row = problem.code.row();
+    if let Some(cause) = problem.cause.as_ref().filter(|_| row.status >= 500) {
+        tracing::error!(
+            request.id = turn.logged_id,
+            code = row.code,
+            cause,
+            "a tool failed"
+        );
     }
     result
 }
@@ -125,4 +131,15 @@ fn carrying(mut result: CallToolResult, mut value: Value) -> CallToolResult {
     result.content = vec![ContentBlock::text(value.to_string())];
     result.structured_content = Some(value);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_of_the_catalogue_is_known_to_rmcp() {
+        let names = LISTED.iter().map(|tool| tool.name.as_ref());
+        assert!(names.eq(catalog::TOOLS.iter().map(|tool| tool.name)));
+    }
 }

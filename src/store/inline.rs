@@ -112,8 +112,7 @@ pub async fn replace(
     .bind(row.key_id)
     .bind(&row.body)
     .bind(span.created_ms)
-    .bind(span.updated_ms)
-;
+    .bind(span.updated_ms);
     let done = in_time(query.execute(pool)).await?;
     Ok(done.rows_affected() == 1)
 }

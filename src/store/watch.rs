@@ -10,12 +10,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::patience::in_time;
 use dashmap::DashMap;
 use sqlx::postgres::PgListener;
 use sqlx::{PgPool, Row};
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
+
+use super::patience::in_time;
 
 const CHANNEL: &str = "helix_es";
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);

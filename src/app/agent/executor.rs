@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use helix_aggregates::agent::evidence::TURN_LIMIT;
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::turn::TurnFailure;
 use helix_aggregates::ids::RunId;
@@ -17,7 +18,6 @@ use crate::solver::finaliser::TurnOutcome;
 use crate::solver::seam::{Abort, AbortHandle, AbortReason, Allowance, Answer, TurnInput};
 use crate::store::log::Loaded;
 use crate::store::{Core, guarded};
-use helix_aggregates::agent::evidence::TURN_LIMIT;
 
 /// Calls a turn may make through the tool host.
 const TOOL_CALLS: u32 = 256;

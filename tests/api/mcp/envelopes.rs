@@ -1,6 +1,6 @@
 //! What never reaches a tool.
 
-use helix::testing::TestApp;
+use helix::testing::{Setup, TestApp};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -133,6 +133,8 @@ async fn headers_decide_what_can_be_read_and_answered() {
         Answer::of(with("Accept", accept)).await.ok(200);
     }
     fault(&Answer::of(with("Accept", "text/html")).await, 406, -32000);
+    let in_two_lines = with("Accept", "text/html").header("Accept", "application/json");
+    Answer::of(in_two_lines).await.ok(200);
     fault(
         &Answer::of(with("Content-Type", "text/plain")).await,
         415,
@@ -215,5 +217,27 @@ async fn a_page_of_an_admitted_origin_may_read_every_answer() {
         let refused = Answer::of(asked).await.expect(403, "origin_not_allowed");
         assert_eq!(refused.header("access-control-allow-origin"), "");
     }
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_message_of_a_batch_counts_against_the_principals_limit() {
+    let app = TestApp::with(Setup {
+        environment: vec![("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "5".to_owned())],
+        ..Setup::default()
+    })
+    .await;
+    app.freeze().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let batch = |count: u64| {
+        let messages = (0..count).map(|id| request(id, "ping", &json!({})));
+        Value::Array(messages.collect()).to_string()
+    };
+    let four = Answer::of(message(&client, batch(4))).await.ok(200);
+    assert_eq!(four.body.as_array().unwrap().len(), 4);
+    assert_eq!(four.header("x-ratelimit-remaining"), "1");
+    Answer::of(message(&client, batch(2)))
+        .await
+        .expect(429, "rate_limited");
     app.finish().await;
 }

@@ -75,7 +75,7 @@ async fn the_catalogue_is_whole_whatever_the_token_may_do() {
     let app = TestApp::start().await;
     let ana = app.caller("ana").await;
     let client = Client::new(&app, &ana);
-    let tools = listed(&app, &client).await;
+    let tools = listed(&client).await;
     let names: Vec<&str> = tools
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
@@ -110,7 +110,7 @@ async fn the_catalogue_is_whole_whatever_the_token_may_do() {
         }
     }
     let reader = client.with_token(ana.token_of("helix.agent_runs.read"));
-    assert_eq!(listed(&app, &reader).await, tools);
+    assert_eq!(listed(&reader).await, tools);
     app.finish().await;
 }
 

@@ -30,6 +30,9 @@ async fn five_documents_name_one_resource_and_its_issuer() {
             "{path}"
         );
         assert_eq!(answer.header("cache-control"), "no-store");
+        let request = app.client().post(app.url(&format!("{ROOT}{path}")));
+        let refused = Answer::of(request).await.expect(405, "invalid_request");
+        assert_eq!(refused.header("allow"), "GET");
         let documentation = answer.body["resource_documentation"].as_str().unwrap();
         assert!(documentation.ends_with("/docs/architecture/helix-agent-api-v1.md"));
         let scopes = answer.body["scopes_supported"].as_array().unwrap();
