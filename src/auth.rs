@@ -7,7 +7,6 @@
 //! issuer signed; whether that means anything to this server is looked up per request elsewhere.
 
 pub mod bearer;
-pub mod fetch_guard;
 pub mod jwks;
 #[cfg(test)]
-mod test_issuer;
+pub(crate) mod test_issuer;

@@ -12,6 +12,7 @@ pub mod http;
 pub mod ids;
 pub mod mcp;
 pub mod metrics;
+pub mod outbound;
 pub mod server;
 pub mod solver;
 pub mod store;

@@ -21,8 +21,8 @@ use std::fmt;
 use jsonwebtoken::DecodingKey;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::fetch_guard::{FetchLimits, GuardedFetch, Reach};
 use super::jwks::{Jwks, KeyError, MonotonicClock};
+use crate::outbound::{FetchLimits, GuardedFetch, Reach};
 use claims::Rules;
 use compact::Compact;
 

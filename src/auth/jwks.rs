@@ -22,7 +22,7 @@ use reqwest::Url;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::fetch_guard::GuardedFetch;
+use crate::outbound::GuardedFetch;
 
 pub(in crate::auth) use key::is_key_id;
 pub use key::{Algorithm, VerificationKey};

@@ -255,7 +255,7 @@ impl Drop for KeyServer {
 
 async fn serve(mut stream: TcpStream, script: Arc<Script>) {
     let mut request = Vec::new();
-    while !request.ends_with(b"\r\n\r\n") {
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
         if stream.read_buf(&mut request).await.unwrap_or(0) == 0 {
             return;
         }

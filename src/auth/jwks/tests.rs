@@ -3,10 +3,10 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 use super::*;
-use crate::auth::fetch_guard::{FetchLimits, Reach};
 use crate::auth::test_issuer::{
     Answer, ES_1, ES_384, ES_512, KeyServer, ManualClock, RS_1, SigningKey, encode, key_set,
 };
+use crate::outbound::{FetchLimits, Reach};
 
 struct Rig {
     server: KeyServer,

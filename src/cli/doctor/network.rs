@@ -7,10 +7,10 @@ use reqwest::header::HOST;
 use serde_json::Value;
 
 use super::Report;
-use crate::auth::fetch_guard::{FetchLimits, GuardedFetch, Reach};
 use crate::auth::jwks::VerificationKey;
 use crate::cli::serve::listen_fix;
 use crate::config::{Config, ExternalIssuer, JwksNetwork, OAuth, PublicUrl};
+use crate::outbound::{FetchLimits, GuardedFetch, Reach};
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Largest answer that is looked at, in bytes.

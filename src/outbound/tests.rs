@@ -248,3 +248,43 @@ fn only_globally_routed_addresses_are_public() {
         assert!(!is_public(text.parse().unwrap()), "{text}");
     }
 }
+
+#[tokio::test]
+async fn an_answer_is_handed_over_whatever_its_status() {
+    let answer = "HTTP/1.1 429 Slow down\r\nretry-after: 7\r\nlocation: /elsewhere\r\n\
+        content-type: Text/Plain; charset=utf-8\r\ncontent-length: 5\r\n\r\nlater";
+    let server = KeyServer::start(Answer::Raw(answer.into())).await;
+    let request = Outgoing::post(server.url.clone(), "application/json", b"{}".to_vec());
+    let fetched = anywhere().send(request).await.unwrap();
+    assert_eq!(
+        fetched,
+        Fetched {
+            status: 429,
+            media_type: "text/plain".to_owned(),
+            location: Some("/elsewhere".to_owned()),
+            retry_after: Some(Duration::from_secs(7)),
+            body: b"later".to_vec(),
+        }
+    );
+}
+
+#[test]
+fn what_is_sent_and_what_came_back_are_not_printed() {
+    let url = url("https://example.org/?token=canary");
+    let secret = HeaderValue::from_static("Bearer canary");
+    let request = Outgoing::post(url, "text/plain", b"canary".to_vec())
+        .header(reqwest::header::AUTHORIZATION, secret);
+    let fetched = Fetched {
+        status: 200,
+        media_type: String::new(),
+        location: Some("https://example.org/canary".to_owned()),
+        retry_after: None,
+        body: b"canary".to_vec(),
+    };
+    let printed = format!("{request:?} {fetched:?}");
+    assert!(!printed.contains("canary"), "{printed}");
+    assert!(
+        printed.contains("POST") && printed.contains("200"),
+        "{printed}"
+    );
+}

@@ -1,4 +1,4 @@
-//! Outgoing fetches of documents that somebody else names or serves (access 4.3).
+//! Requests to other people's servers (`access` 4.3).
 //!
 //! A server that fetches an address is a lever for whoever controls the address: it can be pointed
 //! at the inside of the network, be led there by a redirect or by a name that resolves differently
@@ -15,12 +15,15 @@ mod address;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::header::{
+    ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
+use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde_json::Value;
 
 use crate::strict_json;
@@ -73,7 +76,72 @@ pub enum FetchError {
     NotJson,
 }
 
-/// Fetches one JSON document at a time.
+/// One request. Its `Debug` shows neither address nor headers nor body: each may hold a secret.
+pub struct Outgoing {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Outgoing {
+    pub fn get(url: Url) -> Self {
+        Self {
+            method: Method::GET,
+            url,
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+        }
+    }
+
+    pub fn post(url: Url, content_type: &'static str, body: Vec<u8>) -> Self {
+        let request = Self {
+            method: Method::POST,
+            body,
+            ..Self::get(url)
+        };
+        request.header(CONTENT_TYPE, HeaderValue::from_static(content_type))
+    }
+
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outgoing")
+            .field("method", &self.method)
+            .field("body_bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What came back, whatever its status. The whole body was within the limit.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Fetched {
+    pub status: u16,
+    /// The media type alone, in lower case; empty when none was named.
+    pub media_type: String,
+    /// As sent: nothing was followed.
+    pub location: Option<String>,
+    /// The seconds form of `Retry-After`.
+    pub retry_after: Option<Duration>,
+    pub body: Vec<u8>,
+}
+
+impl fmt::Debug for Fetched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fetched")
+            .field("status", &self.status)
+            .field("body_bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Sends one request at a time, under one deadline and one limit of bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct GuardedFetch {
     reach: Reach,
@@ -87,27 +155,52 @@ impl GuardedFetch {
 
     /// The document at `url`, read as strictly as a request's body.
     pub async fn json(&self, url: &Url) -> Result<Value, FetchError> {
-        tokio::time::timeout(self.limits.deadline, self.attempt(url))
+        let accept = HeaderValue::from_static("application/json");
+        let request = Outgoing::get(url.clone()).header(ACCEPT, accept);
+        let fetched = self.send(request).await?;
+        if fetched.status != StatusCode::OK.as_u16() {
+            return Err(FetchError::Status(fetched.status));
+        }
+        if self.reach == Reach::Public && !is_json(&fetched.media_type) {
+            return Err(FetchError::NotJson);
+        }
+        strict_json::read(&fetched.body).map_err(|_| FetchError::NotJson)
+    }
+
+    /// The answer to `request`; a redirect is an answer like any other. Dropping the future closes
+    /// the connection.
+    pub async fn send(&self, request: Outgoing) -> Result<Fetched, FetchError> {
+        tokio::time::timeout(self.limits.deadline, self.attempt(request))
             .await
             .map_err(|_| FetchError::TooSlow)?
     }
 
-    async fn attempt(&self, url: &Url) -> Result<Value, FetchError> {
-        let client = self.client(url).await?;
+    async fn attempt(&self, request: Outgoing) -> Result<Fetched, FetchError> {
+        let client = self.client(&request.url).await?;
         let response = client
-            .get(url.clone())
-            .header(ACCEPT, "application/json")
+            .request(request.method, request.url)
+            .headers(request.headers)
+            .body(request.body)
             .send()
             .await
             .map_err(|_| FetchError::Unreachable)?;
-        if response.status() != StatusCode::OK {
-            return Err(FetchError::Status(response.status().as_u16()));
-        }
-        if self.reach == Reach::Public && !says_json(&response) {
-            return Err(FetchError::NotJson);
-        }
-        let body = self.body(response).await?;
-        strict_json::read(&body).map_err(|_| FetchError::NotJson)
+        let said = |name: HeaderName| {
+            let value = response.headers().get(name);
+            value
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        let (media_type, location, retry_after) =
+            (said(CONTENT_TYPE), said(LOCATION), said(RETRY_AFTER));
+        Ok(Fetched {
+            status: response.status().as_u16(),
+            media_type: media_type.as_deref().map(essence).unwrap_or_default(),
+            location,
+            retry_after: retry_after
+                .and_then(|text| text.trim().parse().ok())
+                .map(Duration::from_secs),
+            body: self.body(response).await?,
+        })
     }
 
     async fn client(&self, url: &Url) -> Result<Client, FetchError> {
@@ -188,19 +281,12 @@ impl Resolve for Judged {
     }
 }
 
-fn says_json(response: &Response) -> bool {
-    let value = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| {
-        let essence = value
-            .split(';')
-            .next()
-            .unwrap_or("")
-            .trim()
-            .to_ascii_lowercase();
-        essence == "application/json"
-            || (essence.starts_with("application/") && essence.ends_with("+json"))
-    })
+fn essence(content_type: &str) -> String {
+    let name = content_type.split(';').next().unwrap_or_default();
+    name.trim().to_ascii_lowercase()
+}
+
+fn is_json(media_type: &str) -> bool {
+    media_type == "application/json"
+        || (media_type.starts_with("application/") && media_type.ends_with("+json"))
 }
