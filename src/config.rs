@@ -24,8 +24,8 @@ use std::path::Path;
 pub use fault::{Fault, Faults};
 pub use network::{BaseUrl, PublicUrl};
 pub use sections::{
-    Agent, Config, Data, Database, ExternalIssuer, Issuer, JwksNetwork, Limits, LocalIssuer, Log,
-    LogFormat, OAuth, Server, Solver, SolverKind, TokenType,
+    Agent, Config, Data, Database, ExternalIssuer, FacadeLimits, Issuer, JwksNetwork, Limits,
+    LocalIssuer, Log, LogFormat, OAuth, Server, Solver, SolverKind, TokenType,
 };
 pub use setting::{Kind, Section, Setting, Visibility};
 pub use values::{Environment, Flags, Source};

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod door;
 pub mod health;
+pub mod permits;
 pub mod pipeline;
 pub mod protected_resource;
 pub mod query;

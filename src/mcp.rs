@@ -24,10 +24,11 @@ use serde_json::{Value, json};
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::http::door::{AgentDoor, Door};
+use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Exchange, Stop, Surface, values};
 use crate::http::respond;
 use crate::strict_json;
-use envelope::Fault;
+use envelope::{Fault, Messages};
 
 pub use catalog::TOOLS;
 
@@ -90,7 +91,8 @@ async fn answer(
         return Ok(refused);
     }
     pipeline::check_encoding(request)?;
-    let bytes = pipeline::read_bytes(door, request, payload).await?;
+    let limit = door.limits(Surface::Mcp).body;
+    let bytes = pipeline::read_bytes(limit, request, payload).await?;
     let Ok(body) = strict_json::read(&bytes) else {
         return Ok(refusal(
             400,
@@ -118,13 +120,24 @@ async fn answer(
     for _ in messages.all() {
         pipeline::charge(door, exchange, &caller)?;
     }
+    let demand = demand_of(&messages);
+    let turn = bridge::Turn {
+        door: Arc::clone(door),
+        caller,
+        logged_id: exchange.logged_id.clone(),
+    };
+    pipeline::placed(door, demand, dispatch(turn, request, &messages)).await
+}
+
+/// One message after another: what a batch does, it does in its order.
+async fn dispatch(
+    turn: bridge::Turn,
+    request: &HttpRequest,
+    messages: &Messages<'_>,
+) -> Result<HttpResponse, Problem> {
     let mut answers = Vec::new();
     for message in messages.all() {
-        let turn = bridge::Turn {
-            door: Arc::clone(door),
-            caller: Arc::clone(&caller),
-            logged_id: exchange.logged_id.clone(),
-        };
+        let turn = turn.clone();
         match bridge::dispatch(turn, request, message).await? {
             bridge::Answer::Accepted => {}
             // One array has one status.
@@ -136,6 +149,24 @@ async fn answer(
         return Ok(HttpResponse::Accepted().finish());
     }
     Ok(rendered(StatusCode::OK, &Value::Array(answers)))
+}
+
+/// A batch has one place, so what waits in it decides; only withdrawals make it one.
+fn demand_of(messages: &Messages<'_>) -> Demand {
+    let mut demands = messages.all().iter().map(|message| {
+        let called = (message["method"] == "tools/call")
+            .then(|| message["params"]["name"].as_str())
+            .flatten();
+        called
+            .and_then(catalog::named)
+            .map_or(Demand::Ordinary, |tool| tool.operation.demand())
+    });
+    let first = demands.next().unwrap_or(Demand::Ordinary);
+    demands.fold(first, |all, one| match (all, one) {
+        (Demand::Waiting, _) | (_, Demand::Waiting) => Demand::Waiting,
+        (Demand::Withdrawal, Demand::Withdrawal) => Demand::Withdrawal,
+        (Demand::Ordinary, _) | (_, Demand::Ordinary) => Demand::Ordinary,
+    })
 }
 
 /// What the headers alone rule out.

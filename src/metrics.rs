@@ -25,6 +25,8 @@ impl std::ops::Deref for Metrics {
 pub struct Inner {
     registry: Registry,
     pub requests: HistogramVec,
+    pub requests_waiting: IntGaugeVec,
+    pub requests_shed: IntCounterVec,
     pub turns: HistogramVec,
     pub turns_running: IntGauge,
     pub idempotency: IntCounterVec,
@@ -53,6 +55,8 @@ impl Metrics {
         let r = &registry;
         let inner = Inner {
             requests: histograms(r, "http_request_duration_seconds", "Time to answer a request.", &["route", "method", "code"])?,
+            requests_waiting: gauges(r, "http_requests_waiting", "Requests that wait for a place, by whose places they are.", &["places"])?,
+            requests_shed: counters(r, "http_requests_shed_total", "Requests turned away for want of a place.", &["places", "reason"])?,
             turns: histograms(r, "turn_duration_seconds", "Time a turn took, by how it ended.", &["outcome"])?,
             turns_running: gauge(r, "turns_running", "Turns executing in this process.")?,
             idempotency: counters(r, "idempotency_total", "Keyed operations, by result.", &["result"])?,

@@ -43,7 +43,7 @@ pub const ISSUER: &str = "https://id.example.org/";
 pub const AUDIENCE: &str = "https://helix.example.org/mcp";
 const PROVIDER: &str = "local";
 /// The environment of every server, unless a test says otherwise.
-const ENVIRONMENT: [(&str, &str); 7] = [
+const ENVIRONMENT: [(&str, &str); 9] = [
     ("HELIX_AGENT_ALLOW_LOCAL_HS256", "1"),
     ("HELIX_AGENT_LOCAL_JWT_SECRET", SECRET),
     ("HELIX_AGENT_OAUTH_ISSUER", ISSUER),
@@ -51,6 +51,8 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("HELIX_AGENT_OAUTH_PROVIDER", PROVIDER),
     ("HELIX_AGENT_IP_RATE_LIMIT", "0"),
     ("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "0"),
+    ("HELIX_MCP_IP_RATE_LIMIT", "0"),
+    ("HELIX_MCP_PRINCIPAL_RATE_LIMIT", "0"),
 ];
 
 /// What solves the turns of a test's servers.

@@ -118,7 +118,7 @@ impl Shelf {
         may_read(&mut conn).await?;
         conn.close().await?;
         Ok(Self {
-            reads: ReadPool::new(database::connect(options.clone(), 2).await?),
+            reads: ReadPool::sharing(database::connect(options.clone(), 2).await?),
             reader: Reader {
                 row_id: CALLER,
                 owner: OwnerKey::from_mac(OWNER),

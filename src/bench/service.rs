@@ -160,6 +160,8 @@ fn config(database_url: &str, folder: &Path, secret: &str) -> Result<Config, Ben
         ("HELIX_AGENT_OAUTH_PROVIDER", PROVIDER),
         ("HELIX_AGENT_IP_RATE_LIMIT", "0"),
         ("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "0"),
+        ("HELIX_MCP_IP_RATE_LIMIT", "0"),
+        ("HELIX_MCP_PRINCIPAL_RATE_LIMIT", "0"),
     ]);
     let loaded = crate::config::load(&Flags(flags), &environment, folder);
     loaded.config.map_err(BenchError::peer)

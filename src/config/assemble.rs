@@ -12,7 +12,7 @@ use tracing_subscriber::EnvFilter;
 use super::network::{BaseUrl, PublicUrl};
 use super::parse::{self, Problem};
 use super::sections::{
-    Agent, Config, Data, Database, Limits, Log, LogFormat, Server, Solver, SolverKind,
+    Agent, Config, Data, Database, FacadeLimits, Limits, Log, LogFormat, Server, Solver, SolverKind,
 };
 use super::setting::{Kind, Setting};
 use super::table as t;
@@ -261,7 +261,25 @@ fn turn_timeout(reader: &mut Reader<'_>) -> Duration {
 }
 
 fn limits(reader: &mut Reader<'_>) -> Limits {
-    let body = reader.read(&t::BODY_LIMIT, |text| {
+    Limits {
+        rest: FacadeLimits {
+            body: body_limit(reader, &t::BODY_LIMIT),
+            ip: reader.read(&t::IP_RATE_LIMIT, parse::rate).flatten(),
+            principal: reader.read(&t::PRINCIPAL_RATE_LIMIT, parse::rate).flatten(),
+        },
+        mcp: FacadeLimits {
+            body: body_limit(reader, &t::MCP_BODY_LIMIT),
+            ip: reader.read(&t::MCP_IP_RATE_LIMIT, parse::rate).flatten(),
+            principal: reader
+                .read(&t::MCP_PRINCIPAL_RATE_LIMIT, parse::rate)
+                .flatten(),
+        },
+        max_requests: reader.within(&t::MAX_REQUESTS, 4, 4_096).unwrap_or(128),
+    }
+}
+
+fn body_limit(reader: &mut Reader<'_>, setting: &'static Setting) -> usize {
+    let body = reader.read(setting, |text| {
         let bytes = parse::size(text)?;
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let allowed = (1 << 10..=64 << 20).contains(&bytes);
@@ -271,11 +289,7 @@ fn limits(reader: &mut Reader<'_>) -> Limits {
             Err("must be from 1kb to 64mb".into())
         }
     });
-    Limits {
-        agent_body: body.unwrap_or(512 << 10),
-        agent_ip: reader.read(&t::IP_RATE_LIMIT, parse::rate).flatten(),
-        agent_principal: reader.read(&t::PRINCIPAL_RATE_LIMIT, parse::rate).flatten(),
-    }
+    body.unwrap_or(512 << 10)
 }
 
 fn solver(reader: &mut Reader<'_>) -> Solver {

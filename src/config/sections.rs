@@ -137,12 +137,21 @@ pub struct LocalIssuer {
 
 #[derive(Debug, Clone)]
 pub struct Limits {
+    pub rest: FacadeLimits,
+    pub mcp: FacadeLimits,
+    /// Requests worked on at a time, 4 to 4,096.
+    pub max_requests: u16,
+}
+
+/// What one face of the agent API takes (`agent-api` 1.8).
+#[derive(Debug, Clone, Copy)]
+pub struct FacadeLimits {
     /// Bytes.
-    pub agent_body: usize,
+    pub body: usize,
     /// Requests a minute of one address; `None`: no limit.
-    pub agent_ip: Option<NonZeroU32>,
+    pub ip: Option<NonZeroU32>,
     /// Requests a minute of one principal; `None`: no limit.
-    pub agent_principal: Option<NonZeroU32>,
+    pub principal: Option<NonZeroU32>,
 }
 
 #[derive(Debug, Clone)]

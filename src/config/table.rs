@@ -99,6 +99,14 @@ settings! {
         "Requests a minute from one address; 0 or less switches the limit off";
     PRINCIPAL_RATE_LIMIT = "agent_principal_rate_limit" ["HELIX_AGENT_PRINCIPAL_RATE_LIMIT"] Kind::Rate, Text("240"), Open, Limits,
         "Requests a minute of one principal; 0 or less switches the limit off";
+    MCP_BODY_LIMIT = "mcp_body_limit" ["HELIX_MCP_BODY_LIMIT"] Kind::Size, Text("512kb"), Open, Limits,
+        "Largest request body of /mcp (1kb..64mb)";
+    MCP_IP_RATE_LIMIT = "mcp_ip_rate_limit" ["HELIX_MCP_IP_RATE_LIMIT"] Kind::Rate, Text("120"), Open, Limits,
+        "Requests a minute to /mcp from one address; 0 or less switches the limit off";
+    MCP_PRINCIPAL_RATE_LIMIT = "mcp_principal_rate_limit" ["HELIX_MCP_PRINCIPAL_RATE_LIMIT"] Kind::Rate, Text("240"), Open, Limits,
+        "Messages a minute to /mcp of one principal; 0 or less switches the limit off";
+    MAX_REQUESTS = "max_requests" ["HELIX_MAX_REQUESTS"] Kind::Integer, Text("128"), Open, Limits,
+        "Requests one process works on at a time (4..4096), a tenth of them withdrawals; twice as many wait, 250 ms at most, the rest is answered 503";
     LOG_FORMAT = "log_format" ["HELIX_LOG_FORMAT"] Kind::Choice(&["text", "json"]), Text("text"), Open, Log,
         "Log lines for people or one JSON object a line, on standard error";
     LOG_LEVEL = "log_level" ["HELIX_LOG_LEVEL"] Kind::Text, Text("info"), Open, Log,
@@ -123,9 +131,6 @@ pub static RESERVED: &[&str] = &[
     "HELIX_CROSSREF_BASE_URL",
     "HELIX_ARXIV_BASE_URL",
     "HELIX_THEORY_DIR",
-    "HELIX_MCP_BODY_LIMIT",
-    "HELIX_MCP_IP_RATE_LIMIT",
-    "HELIX_MCP_PRINCIPAL_RATE_LIMIT",
     "HELIX_ROOM_AGENT_BODY_LIMIT",
     "HELIX_ROOM_AGENT_IP_RATE_LIMIT",
     "HELIX_ROOM_AGENT_PRINCIPAL_RATE_LIMIT",

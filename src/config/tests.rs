@@ -147,7 +147,7 @@ fn hyphens_and_types_of_the_file_are_taken_as_meant() {
     let config = Case::new()
         .file("agent-ip-rate-limit = 7\nproduction = false\nlibrary = [\"a\", \"b:c\"]\nlanes = 0x2\n")
         .config(&[]);
-    assert_eq!(config.limits.agent_ip.unwrap().get(), 7);
+    assert_eq!(config.limits.rest.ip.unwrap().get(), 7);
     assert_eq!(config.solver.libraries, [Path::new("a"), Path::new("b:c")]);
     assert_eq!(config.database.lanes, 2);
     let faults = Case::new()
@@ -284,8 +284,8 @@ fn limits_may_be_switched_off() {
         ("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "-1"),
         ("HELIX_AGENT_BODY_LIMIT", "1mb"),
     ]);
-    assert!(config.limits.agent_ip.is_none() && config.limits.agent_principal.is_none());
-    assert_eq!(config.limits.agent_body, 1 << 20);
+    assert!(config.limits.rest.ip.is_none() && config.limits.rest.principal.is_none());
+    assert_eq!(config.limits.rest.body, 1 << 20);
 }
 
 const EXTERNAL: [(&str, &str); 4] = [

@@ -11,7 +11,8 @@ use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::pipeline;
+use super::permits::Permits;
+use super::pipeline::{self, Surface};
 use super::protected_resource::ProtectedResource;
 use super::rate_limit::WindowLimiter;
 use super::transport::TransportRules;
@@ -22,7 +23,7 @@ use crate::auth::bearer::BearerVerifier;
 use crate::config::BaseUrl;
 use crate::metrics::Metrics;
 
-/// The run REST door. One a process, shared by its threads.
+/// The agent doors, REST and MCP. One a process, shared by its threads.
 #[derive(Debug)]
 pub struct AgentDoor {
     pub runs: Runs,
@@ -32,11 +33,28 @@ pub struct AgentDoor {
     pub base: BaseUrl,
     /// `None` while nobody issues tokens.
     pub resource: Option<ProtectedResource>,
+    pub rest: FaceLimits,
+    pub mcp: FaceLimits,
+    pub permits: Permits,
+    pub metrics: Metrics,
+}
+
+/// What one face of the door takes (`agent-api` 1.8).
+#[derive(Debug)]
+pub struct FaceLimits {
     /// Bytes.
-    pub body_limit: usize,
+    pub body: usize,
     pub by_address: WindowLimiter,
     pub by_principal: WindowLimiter,
-    pub metrics: Metrics,
+}
+
+impl AgentDoor {
+    pub fn limits(&self, surface: Surface) -> &FaceLimits {
+        match surface {
+            Surface::RunRest => &self.rest,
+            Surface::Mcp => &self.mcp,
+        }
+    }
 }
 
 /// What the process can say about itself before, while and after it serves.

@@ -15,6 +15,7 @@ use helix_aggregates::ids::OwnerTuple;
 use serde_json::{Value, json};
 
 use super::door::AgentDoor;
+use super::permits::Demand;
 use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, address_key, principal_key};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
@@ -29,6 +30,9 @@ use crate::telemetry::millis;
 
 /// A body must have arrived by then (`access` 12).
 const BODY_TIMEOUT: Duration = Duration::from_secs(15);
+/// What is not a turn, a poll or a stream is answered by then (`access` 12). What a keyed request
+/// did after that, its key tells.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Which face of the agent API a request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +99,7 @@ pub async fn serve<F, H>(
     door: &Arc<AgentDoor>,
     request: &HttpRequest,
     payload: Payload,
+    demand: Demand,
     handler: H,
 ) -> HttpResponse
 where
@@ -105,10 +110,29 @@ where
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
     let admitted = admit(door, request, payload, &mut exchange).await;
     let answered = match admitted {
-        Ok(admitted) => handler(admitted).await.map_err(Stop::Problem),
+        Ok(admitted) => placed(door, demand, handler(admitted)).await,
         Err(stop) => Err(stop),
     };
     conclude(door, request, &exchange, answered, started)
+}
+
+/// Does `work` once there is a place for it.
+pub(crate) async fn placed<T, P: Into<Stop>>(
+    door: &AgentDoor,
+    demand: Demand,
+    work: impl Future<Output = Result<T, P>>,
+) -> Result<T, Stop> {
+    let _place = door.permits.enter(demand).await?;
+    let done = match demand {
+        Demand::Waiting => work.await,
+        Demand::Ordinary | Demand::Withdrawal => {
+            let late = |_| Problem::new(Code::Unavailable).because("no answer in time");
+            tokio::time::timeout(TOTAL_TIMEOUT, work)
+                .await
+                .map_err(late)?
+        }
+    };
+    done.map_err(Into::into)
 }
 
 /// Answers a request that no handler takes. Where it comes from is judged all the same.
@@ -180,7 +204,8 @@ async fn admit(
     exchange: &mut Exchange,
 ) -> Result<Admitted, Stop> {
     check_transport(door, request, exchange)?;
-    let body = read_body(door, request, payload).await?;
+    let limit = door.limits(exchange.surface).body;
+    let body = read_body(limit, request, payload).await?;
     let query = Query::decode(request.query_string())?;
     // The text as it stood in the address too: some shapes are a name and its value, and one begins
     // with the question mark.
@@ -226,7 +251,8 @@ pub(crate) fn charge(
         ..
     } = &caller.owner;
     let key = principal_key(tenant, issuer, subject);
-    count(exchange, door.by_principal.hit(&key, now_ms(door)))
+    let limits = door.limits(exchange.surface);
+    count(exchange, limits.by_principal.hit(&key, now_ms(door)))
 }
 
 fn origin_of(door: &AgentDoor, request: &HttpRequest) -> Option<HeaderValue> {
@@ -273,7 +299,9 @@ pub(crate) fn check_transport(
     let address = door.transport.sender(&head).address;
     count(
         exchange,
-        door.by_address.hit(&address_key(address), now_ms(door)),
+        door.limits(exchange.surface)
+            .by_address
+            .hit(&address_key(address), now_ms(door)),
     )?;
     door.transport.admit(&head).map_err(|refusal| {
         Problem::new(match refusal {
@@ -299,7 +327,7 @@ fn count(exchange: &mut Exchange, verdict: Option<Verdict>) -> Result<(), Stop> 
 }
 
 async fn read_body(
-    door: &AgentDoor,
+    limit: usize,
     request: &HttpRequest,
     payload: Payload,
 ) -> Result<Value, Problem> {
@@ -307,7 +335,7 @@ async fn read_body(
     if request.method() != Method::POST {
         return Ok(Value::Null);
     }
-    let bytes = read_bytes(door, request, payload).await?;
+    let bytes = read_bytes(limit, request, payload).await?;
     strict_json::read(&bytes).map_err(|error| {
         Problem::invalid(format!(
             "The body is not one strict JSON value: {} at byte {}.",
@@ -325,16 +353,16 @@ pub(crate) fn check_encoding(request: &HttpRequest) -> Result<(), Problem> {
 
 /// The body, bounded in bytes and time.
 pub(crate) async fn read_bytes(
-    door: &AgentDoor,
+    limit: usize,
     request: &HttpRequest,
     payload: Payload,
 ) -> Result<Bytes, Problem> {
     let announced =
         header_text(request, "content-length").and_then(|text| text.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > door.body_limit as u64) {
+    if announced.is_some_and(|length| length > limit as u64) {
         return Err(Problem::new(Code::BodyTooLarge));
     }
-    tokio::time::timeout(BODY_TIMEOUT, collect(payload, door.body_limit))
+    tokio::time::timeout(BODY_TIMEOUT, collect(payload, limit))
         .await
         .map_err(|_| Problem::new(Code::BodyTimeout))?
 }

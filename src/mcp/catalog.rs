@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::schema;
 use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
+use crate::http::permits::Demand;
 
 /// What a tool does when it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,19 @@ pub enum RunOperation {
     Inspect,
     FetchEvidence,
     ListEvents,
+}
+
+impl RunOperation {
+    /// What a call asks of the server.
+    pub fn demand(self) -> Demand {
+        match self {
+            Self::Continue => Demand::Waiting,
+            Self::Cancel => Demand::Withdrawal,
+            Self::Start | Self::Inspect | Self::FetchEvidence | Self::ListEvents => {
+                Demand::Ordinary
+            }
+        }
+    }
 }
 
 /// The four hints of `agent-api` 10.5.

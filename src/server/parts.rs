@@ -9,8 +9,11 @@ use crate::app::access::admission::{Admission, DeveloperRule};
 use crate::app::agent::runs::{RunSettings, Runs};
 use crate::app::policy::DataPolicy;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
-use crate::config::{BaseUrl, Config, ExternalIssuer, JwksNetwork, LocalIssuer, OAuth, TokenType};
-use crate::http::door::AgentDoor;
+use crate::config::{
+    BaseUrl, Config, ExternalIssuer, FacadeLimits, JwksNetwork, LocalIssuer, OAuth, TokenType,
+};
+use crate::http::door::{AgentDoor, FaceLimits};
+use crate::http::permits::Permits;
 use crate::http::protected_resource::ProtectedResource;
 use crate::http::rate_limit::WindowLimiter;
 use crate::http::transport::{Mode, TransportRules, TransportSettings};
@@ -66,20 +69,29 @@ pub(super) fn agent_door(
     };
     let started = Instant::now();
     let clock = Arc::new(move || started.elapsed());
-    let limit =
-        |limit: Option<std::num::NonZeroU32>| limit.map_or(0, |limit| i64::from(limit.get()));
     Ok(AgentDoor {
         admission: Admission::new(Arc::clone(core), developers),
         verifier: BearerVerifier::new(bearer(config, listener.address), clock),
         transport: transport(config, &base)?,
         base,
         resource: resource(config),
-        body_limit: config.limits.agent_body,
-        by_address: WindowLimiter::new(limit(config.limits.agent_ip)),
-        by_principal: WindowLimiter::new(limit(config.limits.agent_principal)),
+        rest: face_limits(config.limits.rest),
+        mcp: face_limits(config.limits.mcp),
+        permits: Permits::new(usize::from(config.limits.max_requests), &core.metrics),
         metrics: core.metrics.clone(),
         runs,
     })
+}
+
+fn face_limits(limits: FacadeLimits) -> FaceLimits {
+    let window = |limit: Option<std::num::NonZeroU32>| {
+        WindowLimiter::new(limit.map_or(0, |limit| i64::from(limit.get())))
+    };
+    FaceLimits {
+        body: limits.body,
+        by_address: window(limits.ip),
+        by_principal: window(limits.principal),
+    }
 }
 
 fn resource(config: &Config) -> Option<ProtectedResource> {

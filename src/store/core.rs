@@ -30,6 +30,8 @@ use crate::metrics::Metrics;
 
 /// How long a pool's connections may take to come back when the store closes.
 const CLOSE: Duration = Duration::from_secs(5);
+/// Connections that look up who asks; a look-up takes well under a millisecond.
+const ADMISSION_CONNECTIONS: u32 = 3;
 
 /// How the store is set up.
 #[derive(Debug, Clone)]
@@ -60,6 +62,10 @@ pub struct Core {
     pub pool: PgPool,
     /// For reads that need no transaction.
     pub reads: Arc<ReadPool>,
+    /// For finding out who asks: these few connections wait for nothing else (`access` 12).
+    pub admissions: Arc<ReadPool>,
+    /// For taking things back, which must work while every other connection is busy.
+    pub withdrawals: Arc<ReadPool>,
     pub keyring: Keyring,
     pub clock: DbClock,
     pub hub: Hub,
@@ -112,7 +118,9 @@ impl Core {
             .filter_map(Lane::new)
             .map(|lane| Appender::start(lane, lanes.clone(), &mut lane_tasks))
             .collect();
-        let reads = Arc::new(ReadPool::new(pool.clone()));
+        let reads = Arc::new(ReadPool::sharing(pool.clone()));
+        let admission_pool = database::connect(options.clone(), ADMISSION_CONNECTIONS).await?;
+        let withdrawal_pool = database::connect(options.clone(), 1).await?;
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
@@ -125,6 +133,8 @@ impl Core {
         Ok(Arc::new(Self {
             pool,
             reads,
+            admissions: Arc::new(ReadPool::alone(admission_pool)),
+            withdrawals: Arc::new(ReadPool::alone(withdrawal_pool)),
             keyring,
             clock,
             hub,
@@ -260,8 +270,15 @@ impl Core {
             tracing::warn!("queued appends were left unwritten: the database does not answer");
         }
         let [append_pool, side_pool] = &self.pools;
-        let closed =
-            async { tokio::join!(append_pool.close(), side_pool.close(), self.reads.close()) };
+        let closed = async {
+            tokio::join!(
+                append_pool.close(),
+                side_pool.close(),
+                self.reads.close(),
+                self.admissions.close(),
+                self.withdrawals.close()
+            )
+        };
         // A database that has stopped answering does not hold up the end of the process.
         if tokio::time::timeout(CLOSE, closed).await.is_err() {
             tracing::warn!("connections were left open: the database does not answer");

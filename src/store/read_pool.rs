@@ -28,7 +28,7 @@ const KEEP: Duration = Duration::from_secs(60);
 pub struct ReadPool {
     pool: PgPool,
     turns: Semaphore,
-    /// How many are kept: none of a pool too small to share.
+    /// How many are kept.
     most: usize,
     idle: Mutex<Vec<Kept>>,
 }
@@ -40,11 +40,22 @@ struct Kept {
 }
 
 impl ReadPool {
-    pub fn new(pool: PgPool) -> Self {
-        let all = usize::try_from(pool.options().get_max_connections()).unwrap_or(0);
+    /// Reads over a pool that others use too. One too small to share keeps nothing.
+    pub fn sharing(pool: PgPool) -> Self {
+        let all = connections(&pool);
         let most = all.saturating_sub(LEFT);
+        Self::of(pool, if most == 0 { all } else { most }, most)
+    }
+
+    /// Reads over a pool that nobody else uses.
+    pub fn alone(pool: PgPool) -> Self {
+        let all = connections(&pool);
+        Self::of(pool, all, all)
+    }
+
+    fn of(pool: PgPool, turns: usize, most: usize) -> Self {
         Self {
-            turns: Semaphore::new(if most == 0 { all } else { most }),
+            turns: Semaphore::new(turns),
             most,
             idle: Mutex::default(),
             pool,
@@ -129,4 +140,8 @@ impl ReadPool {
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn connections(pool: &PgPool) -> usize {
+    usize::try_from(pool.options().get_max_connections()).unwrap_or(0)
 }

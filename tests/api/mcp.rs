@@ -1,6 +1,6 @@
 //! The MCP door.
 
-mod client;
+pub mod client;
 mod envelopes;
 mod handshakes;
 mod parity;

@@ -8,6 +8,7 @@ mod crowd;
 mod hang_ups;
 mod late_commit;
 mod lost_lines;
+mod overload;
 mod readers;
 #[path = "../processes/harness/seed.rs"]
 mod seed;

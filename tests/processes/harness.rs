@@ -129,6 +129,8 @@ impl Site {
             ("HELIX_AGENT_OAUTH_PROVIDER", "local".to_owned()),
             ("HELIX_AGENT_IP_RATE_LIMIT", "0".to_owned()),
             ("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "0".to_owned()),
+            ("HELIX_MCP_IP_RATE_LIMIT", "0".to_owned()),
+            ("HELIX_MCP_PRINCIPAL_RATE_LIMIT", "0".to_owned()),
         ];
         if let Some(database) = &self.database {
             variables.push(("HELIX_DATABASE_URL", database.url()));

@@ -98,7 +98,7 @@ impl Admission {
         } = identity;
         let tuple = tuple_mac(keyring, issuer, tenant, provider, subject);
         let subject = subject_mac(keyring, provider, subject);
-        accounts::bound(&self.core.reads, &tuple, &subject).await
+        accounts::bound(&self.core.admissions, &tuple, &subject).await
     }
 
     fn counts_as_developer(

@@ -25,6 +25,7 @@ use crate::store::guarded::{self, Seen};
 use crate::store::log::{ExecuteError, Loaded, Log, Prepared, Stream};
 use crate::store::owner::Lane;
 use crate::store::read::StreamHead;
+use crate::store::read_pool::ReadPool;
 use crate::store::{Core, StoreError};
 
 /// How often a command is judged again when another writer was faster.
@@ -173,7 +174,8 @@ impl Runs {
             reason: request.reason.clone(),
         };
         for _ in 0..ATTEMPTS {
-            let found = match self.find_keyed(caller, run, &keyed).await? {
+            let reads = &self.core.withdrawals;
+            let found = match self.find_keyed(reads, caller, run, &keyed).await? {
                 KeyedRun::Answered(reply) => return Ok(reply),
                 KeyedRun::Fresh(found) => found,
             };
@@ -209,14 +211,14 @@ impl Runs {
     /// The caller's run for a keyed request, or the answer that its key has already.
     pub(super) async fn find_keyed(
         &self,
+        reads: &ReadPool,
         caller: &Caller,
         run: RunId,
         keyed: &Keyed,
     ) -> Result<KeyedRun, Problem> {
         let stream = caller.stream(run.uuid());
         let (lane, id, key) = (stream.lane, stream.id, keyed.key());
-        let (seen, receipt) =
-            guarded::keyed_head(&self.core.reads, &caller.reader(), lane, id, key).await?;
+        let (seen, receipt) = guarded::keyed_head(reads, &caller.reader(), lane, id, key).await?;
         let found = found(run, stream, seen)?;
         Ok(match keyed.answer(&self.core, receipt).await? {
             Some(reply) => KeyedRun::Answered(reply),

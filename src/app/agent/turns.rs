@@ -97,7 +97,10 @@ impl Runs {
         request: &ContinueRequest,
     ) -> Result<Reply, Problem> {
         for _ in 0..ATTEMPTS {
-            let found = match self.find_keyed(caller, run, keyed).await? {
+            let found = match self
+                .find_keyed(&self.core.reads, caller, run, keyed)
+                .await?
+            {
                 KeyedRun::Answered(reply) => return Ok(reply),
                 KeyedRun::Fresh(found) => found,
             };

@@ -17,6 +17,7 @@ use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::Problem;
 use crate::app::redaction;
 use crate::http::door::{AgentDoor, Door, Readiness};
+use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Admitted, accepts, header_text};
 use crate::http::query::Query;
 use crate::http::respond;
@@ -34,30 +35,36 @@ pub async fn events(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_READ)?;
-        let query = events_query(&admitted.query)?;
-        let run = segment(&request, "run_id");
-        if accepts(&request, "text/event-stream") {
-            return stream(
-                &door,
-                readiness.get_ref(),
-                &request,
-                admitted.caller,
-                &run,
-                query,
-            )
-            .await;
-        }
-        let page = tokio::select! {
-            page = door.runs.events(&admitted.caller, &run, query) => page?,
-            () = readiness.drained() => {
-                let now = EventsQuery { wait_ms: 0, ..query };
-                door.runs.events(&admitted.caller, &run, now).await?
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Waiting,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_READ)?;
+            let query = events_query(&admitted.query)?;
+            let run = segment(&request, "run_id");
+            if accepts(&request, "text/event-stream") {
+                return stream(
+                    &door,
+                    readiness.get_ref(),
+                    &request,
+                    admitted.caller,
+                    &run,
+                    query,
+                )
+                .await;
             }
-        };
-        respond::value(&page)
-    })
+            let page = tokio::select! {
+                page = door.runs.events(&admitted.caller, &run, query) => page?,
+                () = readiness.drained() => {
+                    let now = EventsQuery { wait_ms: 0, ..query };
+                    door.runs.events(&admitted.caller, &run, now).await?
+                }
+            };
+            respond::value(&page)
+        },
+    )
     .await
 }
 
@@ -193,22 +200,28 @@ fn framed(event: &EventView) -> String {
 }
 
 pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_READ)?;
-        no_parameters(&admitted.query)?;
-        let run = segment(&request, "run_id");
-        let (first, log) = door.runs.run_log(&admitted.caller, &run).await?;
-        let state = (Arc::clone(&door), log, Some(first));
-        let body = futures_util::stream::unfold(state, |(door, mut log, first)| async move {
-            let piece = next_piece(&door, &mut log, first).await?;
-            Some((piece, (door, log, None)))
-        });
-        let name = format!("attachment; filename=\"{run}.ndjson\"");
-        Ok(HttpResponse::Ok()
-            .content_type("application/x-ndjson")
-            .insert_header((header::CONTENT_DISPOSITION, name))
-            .streaming(body))
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Waiting,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_READ)?;
+            no_parameters(&admitted.query)?;
+            let run = segment(&request, "run_id");
+            let (first, log) = door.runs.run_log(&admitted.caller, &run).await?;
+            let state = (Arc::clone(&door), log, Some(first));
+            let body = futures_util::stream::unfold(state, |(door, mut log, first)| async move {
+                let piece = next_piece(&door, &mut log, first).await?;
+                Some((piece, (door, log, None)))
+            });
+            let name = format!("attachment; filename=\"{run}.ndjson\"");
+            Ok(HttpResponse::Ok()
+                .content_type("application/x-ndjson")
+                .insert_header((header::CONTENT_DISPOSITION, name))
+                .streaming(body))
+        },
+    )
     .await
 }
 

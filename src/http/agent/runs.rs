@@ -11,18 +11,25 @@ use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::Problem;
 use crate::http::door::Door;
+use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Admitted};
 use crate::http::query::{Query, percent_decoded};
 use crate::http::respond;
 
 pub async fn start(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_WRITE)?;
-        let body = StartRequest::parse(&admitted.body)?;
-        no_parameters(&admitted.query)?;
-        let key = key_of(&request)?;
-        respond::keyed(&door.runs.start(&admitted.caller, &key, body).await?)
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Ordinary,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_WRITE)?;
+            let body = StartRequest::parse(&admitted.body)?;
+            no_parameters(&admitted.query)?;
+            let key = key_of(&request)?;
+            respond::keyed(&door.runs.start(&admitted.caller, &key, body).await?)
+        },
+    )
     .await
 }
 
@@ -31,69 +38,99 @@ pub async fn continue_run(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_WRITE)?;
-        let body = ContinueRequest::parse(&admitted.body)?;
-        no_parameters(&admitted.query)?;
-        let key = key_of(&request)?;
-        let run = segment(&request, "run_id");
-        respond::keyed(
-            &door
-                .runs
-                .continue_run(&admitted.caller, &key, &run, &body)
-                .await?,
-        )
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Waiting,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_WRITE)?;
+            let body = ContinueRequest::parse(&admitted.body)?;
+            no_parameters(&admitted.query)?;
+            let key = key_of(&request)?;
+            let run = segment(&request, "run_id");
+            respond::keyed(
+                &door
+                    .runs
+                    .continue_run(&admitted.caller, &key, &run, &body)
+                    .await?,
+            )
+        },
+    )
     .await
 }
 
 pub async fn cancel(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_WRITE)?;
-        let body = CancelRequest::parse(&admitted.body)?;
-        no_parameters(&admitted.query)?;
-        let key = key_of(&request)?;
-        let run = segment(&request, "run_id");
-        respond::keyed(
-            &door
-                .runs
-                .cancel(&admitted.caller, &key, &run, &body)
-                .await?,
-        )
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Withdrawal,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_WRITE)?;
+            let body = CancelRequest::parse(&admitted.body)?;
+            no_parameters(&admitted.query)?;
+            let key = key_of(&request)?;
+            let run = segment(&request, "run_id");
+            respond::keyed(
+                &door
+                    .runs
+                    .cancel(&admitted.caller, &key, &run, &body)
+                    .await?,
+            )
+        },
+    )
     .await
 }
 
 pub async fn inspect(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_READ)?;
-        no_parameters(&admitted.query)?;
-        respond::run(
-            &door
-                .runs
-                .inspect(&admitted.caller, &segment(&request, "run_id"))
-                .await?,
-        )
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Ordinary,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_READ)?;
+            no_parameters(&admitted.query)?;
+            respond::run(
+                &door
+                    .runs
+                    .inspect(&admitted.caller, &segment(&request, "run_id"))
+                    .await?,
+            )
+        },
+    )
     .await
 }
 
 pub async fn list(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_READ)?;
-        let query = list_query(&admitted.query)?;
-        respond::value(&door.runs.list(&admitted.caller, &query).await?)
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Ordinary,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_READ)?;
+            let query = list_query(&admitted.query)?;
+            respond::value(&door.runs.list(&admitted.caller, &query).await?)
+        },
+    )
     .await
 }
 
 pub async fn evidence(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_READ)?;
-        no_parameters(&admitted.query)?;
-        let run = segment(&request, "run_id");
-        respond::value(&door.runs.evidence_bundle(&admitted.caller, &run).await?)
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Ordinary,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_READ)?;
+            no_parameters(&admitted.query)?;
+            let run = segment(&request, "run_id");
+            respond::value(&door.runs.evidence_bundle(&admitted.caller, &run).await?)
+        },
+    )
     .await
 }
 
@@ -102,17 +139,23 @@ pub async fn evidence_item(
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    pipeline::serve(&door, &request, payload, async |admitted: Admitted| {
-        admitted.caller.require(SCOPE_READ)?;
-        no_parameters(&admitted.query)?;
-        let (run, item) = (segment(&request, "run_id"), segment(&request, "ref"));
-        respond::value(
-            &door
-                .runs
-                .evidence_item(&admitted.caller, &run, &item)
-                .await?,
-        )
-    })
+    pipeline::serve(
+        &door,
+        &request,
+        payload,
+        Demand::Ordinary,
+        async |admitted: Admitted| {
+            admitted.caller.require(SCOPE_READ)?;
+            no_parameters(&admitted.query)?;
+            let (run, item) = (segment(&request, "run_id"), segment(&request, "ref"));
+            respond::value(
+                &door
+                    .runs
+                    .evidence_item(&admitted.caller, &run, &item)
+                    .await?,
+            )
+        },
+    )
     .await
 }
 

@@ -9,7 +9,7 @@ use crate::store::read_pool::ReadPool;
 /// A pool that keeps one connection.
 async fn one_kept(world: &World) -> ReadPool {
     let pool = database::connect(world.database.options.clone(), 5).await;
-    ReadPool::new(pool.unwrap())
+    ReadPool::sharing(pool.unwrap())
 }
 
 async fn backend(reads: &ReadPool) -> Result<i32, StoreError> {
@@ -66,7 +66,7 @@ async fn a_small_pool_is_not_held_back_from_others() {
     let pool = database::connect(world.database.options.clone(), 1)
         .await
         .unwrap();
-    let reads = ReadPool::new(pool.clone());
+    let reads = ReadPool::sharing(pool.clone());
     backend(&reads).await.unwrap();
     assert_eq!(reads.waiting(), 0);
     pool.execute("select 1").await.unwrap();

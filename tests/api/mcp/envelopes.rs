@@ -223,7 +223,7 @@ async fn a_page_of_an_admitted_origin_may_read_every_answer() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_message_of_a_batch_counts_against_the_principals_limit() {
     let app = TestApp::with(Setup {
-        environment: vec![("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "5".to_owned())],
+        environment: vec![("HELIX_MCP_PRINCIPAL_RATE_LIMIT", "5".to_owned())],
         ..Setup::default()
     })
     .await;
