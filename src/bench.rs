@@ -13,6 +13,7 @@ mod crash;
 mod ground;
 mod links;
 mod machine;
+mod overload;
 mod pace;
 mod pages;
 mod progress;
@@ -138,6 +139,9 @@ async fn measure(
     }
     if asked(Ratio::Replay) {
         replay::run(ground, &order.pace, progress, &mut found).await?;
+    }
+    if asked(Ratio::OverloadGoodput) || asked(Ratio::CancelP99) {
+        overload::run(&order.ratios, ground, &order.pace, progress, &mut found).await?;
     }
     // Links are only worth counting after writers have fought over them.
     if asked(Ratio::MissedEvents) || asked(Ratio::BrokenLinks) {

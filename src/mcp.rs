@@ -115,12 +115,12 @@ async fn answer(
         Ok(messages) => messages,
         Err(Fault(text)) => return Ok(refusal(400, -32700, text)),
     };
-    let caller = Arc::new(pipeline::identify(door, request).await?);
+    let demand = demand_of(&messages);
+    let caller = Arc::new(pipeline::identify(door, request, demand).await?);
     // A batch buys nothing: each message counts, and all of them before the first is dispatched.
     for _ in messages.all() {
         pipeline::charge(door, exchange, &caller)?;
     }
-    let demand = demand_of(&messages);
     let turn = bridge::Turn {
         door: Arc::clone(door),
         caller,

@@ -35,7 +35,7 @@ pub(crate) mod tests;
 
 pub use appender::Redacted;
 
-pub use self::core::{Core, CoreConfig};
+pub use self::core::{ADMISSION_CONNECTIONS, Core, CoreConfig, WITHDRAWAL_CONNECTIONS};
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

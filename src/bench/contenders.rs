@@ -23,7 +23,7 @@ pub use ours::Writer;
 use ours::{Appends, Executes};
 use peers::{PeerExecutes, PeerPersists, RawInserts};
 pub use turns::RAW_TABLES;
-use turns::{HttpTurns, RawTurns};
+use turns::{HttpTurns, McpTurns, RawTurns, RestTurns};
 
 /// Commands a stream gets before its writer takes a fresh one.
 const PER_STREAM: u32 = 10;
@@ -41,6 +41,8 @@ pub enum Contender {
     RawInsert,
     HttpTurn,
     RawTurn,
+    RestTurn,
+    McpTurn,
 }
 
 impl Contender {
@@ -53,6 +55,8 @@ impl Contender {
             Self::RawInsert => "raw INSERT commit",
             Self::HttpTurn => "helix run over HTTP",
             Self::RawTurn => "raw SQL of a run",
+            Self::RestTurn => "start and continue over REST",
+            Self::McpTurn => "start and continue by MCP tool",
         }
     }
 
@@ -72,6 +76,14 @@ impl Contender {
             Self::HttpTurn => {
                 let service = ground.service().await?;
                 drive(&Arc::new(HttpTurns(service)), hands, span).await
+            }
+            Self::RestTurn => {
+                let service = ground.service().await?;
+                drive(&Arc::new(RestTurns(service)), hands, span).await
+            }
+            Self::McpTurn => {
+                let service = ground.service().await?;
+                drive(&Arc::new(McpTurns(service)), hands, span).await
             }
             Self::RawTurn => drive(&Arc::new(RawTurns::new(ground)), hands, span).await,
         }

@@ -16,6 +16,7 @@ use super::{BenchError, Findings};
 #[derive(Debug, Clone, Copy)]
 enum Figure {
     Rate,
+    P50,
     P99,
 }
 
@@ -67,6 +68,10 @@ const RACES: &[Race] = &[
         Contender::HttpTurn,
         Contender::RawTurn,
     ),
+    Race {
+        figure: Figure::P50,
+        ..race(Ratio::McpVsRest, 8, Contender::McpTurn, Contender::RestTurn)
+    },
     Race {
         figure: Figure::P99,
         ..race(
@@ -151,6 +156,7 @@ impl Figure {
         let of = |slices: &[Slice]| -> Vec<f64> {
             let figures = slices.iter().map(|slice| match self {
                 Self::Rate => slice.per_second,
+                Self::P50 => slice.p50_ms,
                 Self::P99 => slice.p99_ms,
             });
             figures.collect()

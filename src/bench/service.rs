@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use helix_aggregates::access::account::command::AccountType;
 use jsonwebtoken::{EncodingKey, Header};
@@ -24,6 +25,13 @@ const SUBJECT: &str = "bench";
 const RUNS: &str = "/api/v1/agent-runs";
 /// Longer than any run of the benchmark.
 const TOKEN_SECONDS: i64 = 24 * 3_600;
+
+/// What became of a request that may be refused for want of a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    Shed,
+}
 
 /// A running server and one caller of it.
 #[derive(Debug)]
@@ -66,29 +74,25 @@ impl Service {
             .await
             .map_err(BenchError::peer)?;
         let token = token(&secret, core.clock.now().millis() / 1_000 + TOKEN_SECONDS)?;
-        let client = Client::builder()
-            .no_proxy()
-            .pool_idle_timeout(client::IDLE)
-            .build()
-            .map_err(BenchError::peer)?;
         Ok(Self {
             running,
-            client,
+            client: Self::client()?,
             token,
         })
     }
 
+    /// A client with connections of its own.
+    pub fn client() -> Result<Client, BenchError> {
+        Client::builder()
+            .no_proxy()
+            .pool_idle_timeout(client::IDLE)
+            .build()
+            .map_err(BenchError::peer)
+    }
+
     /// Starts a run, has it take one turn without a data scope, and reads its events.
     pub async fn unit(&self) -> Result<(), BenchError> {
-        let start = json!({"objective": "Say what is known of the ferry"});
-        let started = self.post(RUNS, &start, StatusCode::CREATED).await?;
-        let run = started["run_id"]
-            .as_str()
-            .ok_or(BenchError::NothingDone)?
-            .to_owned();
-        let turn = json!({"expected_version": 1, "instruction": "Go on"});
-        self.post(&format!("{RUNS}/{run}/continue"), &turn, StatusCode::OK)
-            .await?;
+        let run = self.rest_turn().await?;
         let events = self
             .client
             .get(self.url(&format!("{RUNS}/{run}/events?after_seq=0")));
@@ -99,19 +103,98 @@ impl Service {
         }
     }
 
+    /// Starts a run and has it take one turn; the run's id.
+    pub async fn rest_turn(&self) -> Result<String, BenchError> {
+        let started = self.post(RUNS, &start(), StatusCode::CREATED).await?;
+        let run = run_id(&started)?;
+        self.post(&format!("{RUNS}/{run}/continue"), &turn(), StatusCode::OK)
+            .await?;
+        Ok(run)
+    }
+
+    /// The same by MCP tools.
+    pub async fn mcp_turn(&self) -> Result<(), BenchError> {
+        let arguments = json!({"idempotency_key": self.key(), "request": start()});
+        let started = self.call("helix_run_start", &arguments).await?;
+        let run = run_id(&started["run"])?;
+        let arguments = json!({"run_id": run, "idempotency_key": self.key(), "request": turn()});
+        self.call("helix_run_continue", &arguments).await.map(drop)
+    }
+
+    async fn call(&self, tool: &str, arguments: &Value) -> Result<Value, BenchError> {
+        let message = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        });
+        let request = self
+            .client
+            .post(self.url("/mcp"))
+            .header("Accept", "application/json, text/event-stream")
+            .header("MCP-Protocol-Version", "2025-06-18")
+            .json(&message);
+        let mut answer = self.answer(request, StatusCode::OK).await?;
+        let result = answer["result"].take();
+        if result["isError"] == true || result["structuredContent"]["run"].is_null() {
+            return Err(BenchError::peer("a tool answered with an error"));
+        }
+        Ok(result["structuredContent"].clone())
+    }
+
+    /// Starts a run, or is turned away.
+    pub async fn start_unless_shed(&self) -> Result<Outcome, BenchError> {
+        let request = self
+            .client
+            .post(self.url(RUNS))
+            .header("Idempotency-Key", self.key())
+            .bearer_auth(&self.token)
+            .json(&start());
+        let response = request.send().await.map_err(BenchError::peer)?;
+        let status = response.status();
+        response.bytes().await.map_err(BenchError::peer)?;
+        match status {
+            StatusCode::CREATED => Ok(Outcome::Done),
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => Ok(Outcome::Shed),
+            other => Err(BenchError::Peer(format!("the server answered {other}"))),
+        }
+    }
+
+    /// The time of a cancel that `client` asks for; `None` when its run could not be started.
+    pub async fn timed_cancel(&self, client: &Client) -> Result<Option<Duration>, BenchError> {
+        let opening = client.post(self.url(RUNS)).json(&start());
+        let run = match self.keyed(opening, StatusCode::CREATED).await {
+            Ok(started) => run_id(&started)?,
+            Err(BenchError::Peer(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let ending = client
+            .post(self.url(&format!("{RUNS}/{run}/cancel")))
+            .json(&json!({"expected_version": 1}));
+        let begun = Instant::now();
+        self.keyed(ending, StatusCode::OK).await?;
+        Ok(Some(begun.elapsed()))
+    }
+
     async fn post(
         &self,
         path: &str,
         body: &Value,
         expected: StatusCode,
     ) -> Result<Value, BenchError> {
-        let key = format!("bench-{}", self.running.runs.core().ids.uuid());
-        let request = self
-            .client
-            .post(self.url(path))
-            .header("Idempotency-Key", key)
-            .json(body);
+        self.keyed(self.client.post(self.url(path)).json(body), expected)
+            .await
+    }
+
+    async fn keyed(
+        &self,
+        request: RequestBuilder,
+        expected: StatusCode,
+    ) -> Result<Value, BenchError> {
+        let request = request.header("Idempotency-Key", self.key());
         self.answer(request, expected).await
+    }
+
+    fn key(&self) -> String {
+        format!("bench-{}", self.running.runs.core().ids.uuid())
     }
 
     async fn answer(
@@ -136,6 +219,19 @@ impl Service {
     pub async fn stop(self) -> Result<(), BenchError> {
         self.running.stop().await.map_err(BenchError::peer)
     }
+}
+
+fn start() -> Value {
+    json!({"objective": "Say what is known of the ferry"})
+}
+
+fn turn() -> Value {
+    json!({"expected_version": 1, "instruction": "Go on"})
+}
+
+fn run_id(run: &Value) -> Result<String, BenchError> {
+    let id = run["run_id"].as_str();
+    id.map(str::to_owned).ok_or(BenchError::NothingDone)
 }
 
 fn config(database_url: &str, folder: &Path, secret: &str) -> Result<Config, BenchError> {

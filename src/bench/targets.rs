@@ -21,6 +21,9 @@ pub enum Ratio {
     MissedEvents,
     BrokenLinks,
     LostAcks,
+    McpVsRest,
+    OverloadGoodput,
+    CancelP99,
 }
 
 /// What a value is held against.
@@ -116,6 +119,24 @@ pub const TABLE: &[(Ratio, &str, Target, &str)] = &[
         Target::AtMost(0.0),
         "acknowledged appends that a kill -9 of Postgres undid",
     ),
+    (
+        Ratio::McpVsRest,
+        "mcp_vs_rest",
+        Target::AtMost(1.15),
+        "p50 of start and continue by MCP tool against REST, 8 clients",
+    ),
+    (
+        Ratio::OverloadGoodput,
+        "overload_goodput",
+        Target::AtLeast(0.8),
+        "starts/s with ten times the clients that saturate against those alone",
+    ),
+    (
+        Ratio::CancelP99,
+        "cancel_p99",
+        Target::AtMost(3.0),
+        "p99 of a cancel with ten times the clients that saturate against none",
+    ),
 ];
 
 impl Ratio {
@@ -188,7 +209,7 @@ mod tests {
             assert_eq!(Ratio::named(ratio.name()), Some(ratio));
             assert_eq!(TABLE[index].1, ratio.name());
         }
-        assert_eq!(TABLE.len(), Ratio::LostAcks as usize + 1);
+        assert_eq!(TABLE.len(), Ratio::CancelP99 as usize + 1);
         assert_eq!(Ratio::named("append_2"), None);
         assert_eq!(Ratio::named("APPEND_1"), None);
     }

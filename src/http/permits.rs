@@ -13,11 +13,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use crate::app::problem::{Code, Problem};
 use crate::metrics::Metrics;
+use crate::store::{ADMISSION_CONNECTIONS, WITHDRAWAL_CONNECTIONS};
 
 /// How long a request may wait for its place.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Waiting requests for each place.
 const QUEUE: usize = 2;
+/// Requests that wait to be recognised. Being recognised is quick, so that most of so many get their
+/// turn before they lose patience; a shorter queue would answer a crowd that comes back at once so
+/// often that the answers themselves would be the load.
+const ENTRANCE_QUEUE: usize = 1_024;
 /// One place in so many is a withdrawal's.
 const RESERVED: usize = 10;
 /// Withdrawals always have this many.
@@ -42,6 +47,9 @@ pub enum Demand {
 pub struct Permits {
     ordinary: Places,
     withdrawals: Places,
+    /// As many as there are connections to look a caller up; the wait for one is bounded like any.
+    entrance: Places,
+    withdrawals_entrance: Places,
 }
 
 #[derive(Debug)]
@@ -59,8 +67,23 @@ impl Permits {
         let reserved = (most / RESERVED).max(LEAST_RESERVED);
         let ordinary = most.saturating_sub(reserved).max(1);
         Self {
-            ordinary: Places::new("ordinary", ordinary, metrics),
-            withdrawals: Places::new("withdrawal", reserved, metrics),
+            ordinary: Places::new("ordinary", ordinary, ordinary * QUEUE, metrics),
+            withdrawals: Places::new("withdrawal", reserved, reserved * QUEUE, metrics),
+            entrance: Places::new("entrance", ADMISSION_CONNECTIONS, ENTRANCE_QUEUE, metrics),
+            withdrawals_entrance: Places::new(
+                "withdrawal_entrance",
+                WITHDRAWAL_CONNECTIONS,
+                ENTRANCE_QUEUE,
+                metrics,
+            ),
+        }
+    }
+
+    /// A turn at being recognised, or 503 with `Retry-After`.
+    pub async fn come_in(&self, demand: Demand) -> Result<OwnedSemaphorePermit, Problem> {
+        match demand {
+            Demand::Ordinary | Demand::Waiting => self.entrance.enter().await,
+            Demand::Withdrawal => self.withdrawals_entrance.enter().await,
         }
     }
 
@@ -76,11 +99,11 @@ impl Permits {
 }
 
 impl Places {
-    fn new(name: &'static str, places: usize, metrics: &Metrics) -> Self {
+    fn new(name: &'static str, places: usize, queue: usize, metrics: &Metrics) -> Self {
         Self {
             name,
             free: Arc::new(Semaphore::new(places)),
-            queue: Semaphore::new(places * QUEUE),
+            queue: Semaphore::new(queue),
             waiting: metrics.requests_waiting.with_label_values(&[name]),
             shed: metrics.requests_shed.clone(),
         }

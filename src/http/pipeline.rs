@@ -20,7 +20,7 @@ use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, address_key, principal_key};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
 use super::{request_id, respond};
-use crate::app::access::admission::Identity;
+use crate::app::access::admission::{Identity, Line};
 use crate::app::caller::Caller;
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
@@ -108,7 +108,7 @@ where
 {
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
-    let admitted = admit(door, request, payload, &mut exchange).await;
+    let admitted = admit(door, request, payload, demand, &mut exchange).await;
     let answered = match admitted {
         Ok(admitted) => placed(door, demand, handler(admitted)).await,
         Err(stop) => Err(stop),
@@ -201,6 +201,7 @@ async fn admit(
     door: &Arc<AgentDoor>,
     request: &HttpRequest,
     payload: Payload,
+    demand: Demand,
     exchange: &mut Exchange,
 ) -> Result<Admitted, Stop> {
     check_transport(door, request, exchange)?;
@@ -216,7 +217,7 @@ async fn admit(
             .with(details)
             .into());
     }
-    let caller = identify(door, request).await?;
+    let caller = identify(door, request, demand).await?;
     charge(door, exchange, &caller)?;
     Ok(Admitted {
         caller,
@@ -226,7 +227,11 @@ async fn admit(
 }
 
 /// Who sends the request: token, then account.
-pub(crate) async fn identify(door: &AgentDoor, request: &HttpRequest) -> Result<Caller, Problem> {
+pub(crate) async fn identify(
+    door: &AgentDoor,
+    request: &HttpRequest,
+    demand: Demand,
+) -> Result<Caller, Problem> {
     let token = authenticate(door, request).await?;
     let identity = Identity {
         issuer: token.issuer,
@@ -235,7 +240,12 @@ pub(crate) async fn identify(door: &AgentDoor, request: &HttpRequest) -> Result<
         subject: token.subject,
         scopes: token.scopes,
     };
-    door.admission.admit(identity).await
+    let _turn = door.permits.come_in(demand).await?;
+    let line = match demand {
+        Demand::Ordinary | Demand::Waiting => Line::Ordinary,
+        Demand::Withdrawal => Line::Withdrawal,
+    };
+    door.admission.admit(identity, line).await
 }
 
 /// Counts one operation of `caller` against the principal's limit.

@@ -31,7 +31,9 @@ use crate::metrics::Metrics;
 /// How long a pool's connections may take to come back when the store closes.
 const CLOSE: Duration = Duration::from_secs(5);
 /// Connections that look up who asks; a look-up takes well under a millisecond.
-const ADMISSION_CONNECTIONS: u32 = 3;
+pub const ADMISSION_CONNECTIONS: usize = 3;
+/// Connections for taking things back (`access` 12).
+pub const WITHDRAWAL_CONNECTIONS: usize = 1;
 
 /// How the store is set up.
 #[derive(Debug, Clone)]
@@ -119,8 +121,8 @@ impl Core {
             .map(|lane| Appender::start(lane, lanes.clone(), &mut lane_tasks))
             .collect();
         let reads = Arc::new(ReadPool::sharing(pool.clone()));
-        let admission_pool = database::connect(options.clone(), ADMISSION_CONNECTIONS).await?;
-        let withdrawal_pool = database::connect(options.clone(), 1).await?;
+        let admissions = apart(options, ADMISSION_CONNECTIONS).await?;
+        let withdrawals = apart(options, WITHDRAWAL_CONNECTIONS).await?;
         let mut tasks = JoinSet::new();
         tasks.spawn(clock.clone().keep(side_pool.clone()));
         tasks.spawn(hub.clone().tell_others(side_pool.clone()));
@@ -133,8 +135,8 @@ impl Core {
         Ok(Arc::new(Self {
             pool,
             reads,
-            admissions: Arc::new(ReadPool::alone(admission_pool)),
-            withdrawals: Arc::new(ReadPool::alone(withdrawal_pool)),
+            admissions: Arc::new(admissions),
+            withdrawals: Arc::new(withdrawals),
             keyring,
             clock,
             hub,
@@ -284,6 +286,14 @@ impl Core {
             tracing::warn!("connections were left open: the database does not answer");
         }
     }
+}
+
+/// So many connections for one kind of read.
+async fn apart(options: &PgConnectOptions, connections: usize) -> Result<ReadPool, StoreError> {
+    let size = u32::try_from(connections).unwrap_or(1);
+    database::connect(options.clone(), size)
+        .await
+        .map(ReadPool::alone)
 }
 
 async fn count_connections(pool: PgPool, reads: Arc<ReadPool>, metrics: Metrics) {

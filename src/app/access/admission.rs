@@ -40,14 +40,22 @@ pub struct Admission {
     developers: DeveloperRule,
 }
 
+/// Among whom a caller waits to be recognised: who comes to take something back does not wait
+/// behind those who come to ask for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    Ordinary,
+    Withdrawal,
+}
+
 impl Admission {
     pub fn new(core: Arc<Core>, developers: DeveloperRule) -> Self {
         Self { core, developers }
     }
 
     /// The caller behind `identity`, or `account_not_linked`.
-    pub async fn admit(&self, identity: Identity) -> Result<Caller, Problem> {
-        let bound = self.bound(&identity).await?;
+    pub async fn admit(&self, identity: Identity, line: Line) -> Result<Caller, Problem> {
+        let bound = self.bound(&identity, line).await?;
         let Some(bound) = bound else {
             return Err(Problem::new(Code::AccountNotLinked));
         };
@@ -87,7 +95,11 @@ impl Admission {
         })
     }
 
-    async fn bound(&self, identity: &Identity) -> Result<Option<BoundAccount>, StoreError> {
+    async fn bound(
+        &self,
+        identity: &Identity,
+        line: Line,
+    ) -> Result<Option<BoundAccount>, StoreError> {
         let keyring = &self.core.keyring;
         let Identity {
             issuer,
@@ -98,7 +110,11 @@ impl Admission {
         } = identity;
         let tuple = tuple_mac(keyring, issuer, tenant, provider, subject);
         let subject = subject_mac(keyring, provider, subject);
-        accounts::bound(&self.core.admissions, &tuple, &subject).await
+        let reads = match line {
+            Line::Ordinary => &self.core.admissions,
+            Line::Withdrawal => &self.core.withdrawals,
+        };
+        accounts::bound(reads, &tuple, &subject).await
     }
 
     fn counts_as_developer(

@@ -25,6 +25,32 @@ impl Work for HttpTurns {
     }
 }
 
+/// Start and one turn over REST.
+pub struct RestTurns(pub Arc<Service>);
+
+impl Work for RestTurns {
+    type Hand = ();
+
+    fn hand(&self, _number: usize) {}
+
+    async fn once(&self, (): &mut ()) -> Result<(), BenchError> {
+        self.0.rest_turn().await.map(drop)
+    }
+}
+
+/// The same by tool.
+pub struct McpTurns(pub Arc<Service>);
+
+impl Work for McpTurns {
+    type Hand = ();
+
+    fn hand(&self, _number: usize) {}
+
+    async fn once(&self, (): &mut ()) -> Result<(), BenchError> {
+        self.0.mcp_turn().await
+    }
+}
+
 /// The tables that the bare commits write.
 pub const RAW_TABLES: &str = "
 create table raw_run (run_id uuid primary key, version bigint not null, body bytea not null);
