@@ -17,6 +17,8 @@ use crate::store::{ADMISSION_CONNECTIONS, WITHDRAWAL_CONNECTIONS};
 
 /// How long a request may wait for its place.
 const PATIENCE: Duration = Duration::from_millis(250);
+/// How long it may wait to be recognised, which is quick unless the database is not.
+const ENTRANCE_PATIENCE: Duration = Duration::from_secs(1);
 /// Waiting requests for each place.
 const QUEUE: usize = 2;
 /// Requests that wait to be recognised. Being recognised is quick, so that most of so many get their
@@ -57,6 +59,7 @@ struct Places {
     name: &'static str,
     free: Arc<Semaphore>,
     queue: Semaphore,
+    patience: Duration,
     waiting: IntGauge,
     shed: IntCounterVec,
 }
@@ -66,16 +69,14 @@ impl Permits {
     pub fn new(most: usize, metrics: &Metrics) -> Self {
         let reserved = (most / RESERVED).max(LEAST_RESERVED);
         let ordinary = most.saturating_sub(reserved).max(1);
+        let work = |name, places| Places::new(name, places, places * QUEUE, PATIENCE, metrics);
+        let door =
+            |name, places| Places::new(name, places, ENTRANCE_QUEUE, ENTRANCE_PATIENCE, metrics);
         Self {
-            ordinary: Places::new("ordinary", ordinary, ordinary * QUEUE, metrics),
-            withdrawals: Places::new("withdrawal", reserved, reserved * QUEUE, metrics),
-            entrance: Places::new("entrance", ADMISSION_CONNECTIONS, ENTRANCE_QUEUE, metrics),
-            withdrawals_entrance: Places::new(
-                "withdrawal_entrance",
-                WITHDRAWAL_CONNECTIONS,
-                ENTRANCE_QUEUE,
-                metrics,
-            ),
+            ordinary: work("ordinary", ordinary),
+            withdrawals: work("withdrawal", reserved),
+            entrance: door("entrance", ADMISSION_CONNECTIONS),
+            withdrawals_entrance: door("withdrawal_entrance", WITHDRAWAL_CONNECTIONS),
         }
     }
 
@@ -99,11 +100,18 @@ impl Permits {
 }
 
 impl Places {
-    fn new(name: &'static str, places: usize, queue: usize, metrics: &Metrics) -> Self {
+    fn new(
+        name: &'static str,
+        places: usize,
+        queue: usize,
+        patience: Duration,
+        metrics: &Metrics,
+    ) -> Self {
         Self {
             name,
             free: Arc::new(Semaphore::new(places)),
             queue: Semaphore::new(queue),
+            patience,
             waiting: metrics.requests_waiting.with_label_values(&[name]),
             shed: metrics.requests_shed.clone(),
         }
@@ -119,7 +127,8 @@ impl Places {
             return Err(self.turn_away("queue_full"));
         };
         self.waiting.inc();
-        let place = tokio::time::timeout(PATIENCE, Arc::clone(&self.free).acquire_owned()).await;
+        let place =
+            tokio::time::timeout(self.patience, Arc::clone(&self.free).acquire_owned()).await;
         self.waiting.dec();
         match place {
             Ok(Ok(place)) => Ok(place),

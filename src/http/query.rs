@@ -78,12 +78,15 @@ impl QueryReader<'_> {
         };
         let digits =
             !text.is_empty() && text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let path = [Value::from(name)];
         match text.parse::<u64>() {
-            Ok(number) if digits && (min..=max).contains(&number) => number,
+            Ok(number) if digits => self
+                .issues
+                .bounded(&path, number, min..=max)
+                .unwrap_or(default),
             _ => {
-                let message = format!("expected a whole number from {min} to {max}");
                 self.issues
-                    .add("invalid_type", &[Value::from(name)], message);
+                    .add("invalid_type", &path, "expected an integer");
                 default
             }
         }

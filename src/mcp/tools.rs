@@ -38,29 +38,29 @@ pub async fn call(
             let given = Given::read(arguments, &["run_id", "idempotency_key", "request"])?;
             let request = ContinueRequest::parse_at(given.request, under_request())?;
             let key = given.key()?;
-            let reply = runs.continue_run(caller, &key, &given.run_id, &request);
+            let reply = runs.continue_run(caller, &key, given.run_id, &request);
             keyed("continue", &reply.await?)
         }
         RunOperation::Cancel => {
             let given = Given::read(arguments, &["run_id", "idempotency_key", "request"])?;
             let request = CancelRequest::parse_at(given.request, under_request())?;
             let key = given.key()?;
-            let reply = runs.cancel(caller, &key, &given.run_id, &request);
+            let reply = runs.cancel(caller, &key, given.run_id, &request);
             keyed("cancel", &reply.await?)
         }
         RunOperation::Inspect => {
             let given = Given::read(arguments, &["run_id"])?;
-            let reply = runs.inspect(caller, &given.run_id).await?;
+            let reply = runs.inspect(caller, given.run_id).await?;
             Ok(json!({"operation": "inspect", "run": body(&reply)?}))
         }
         RunOperation::FetchEvidence => {
             let given = Given::read(arguments, &["run_id"])?;
-            let evidence = runs.evidence_bundle(caller, &given.run_id).await?;
+            let evidence = runs.evidence_bundle(caller, given.run_id).await?;
             Ok(json!({"operation": "fetch_evidence", "evidence": evidence}))
         }
         RunOperation::ListEvents => {
             let (run_id, query) = events(arguments)?;
-            let page = runs.events(caller, &run_id, query).await?;
+            let page = runs.events(caller, run_id, query).await?;
             let page = serde_json::to_value(&page).map_err(internal)?;
             Ok(json!({"operation": "list_events", "page": page}))
         }
@@ -69,8 +69,8 @@ pub async fn call(
 
 /// The arguments that several tools share.
 struct Given<'a> {
-    run_id: String,
-    idempotency_key: String,
+    run_id: &'a str,
+    idempotency_key: &'a str,
     request: &'a Value,
 }
 
@@ -81,16 +81,15 @@ impl<'a> Given<'a> {
         let mut root = Object::open(arguments, Vec::new(), &mut issues);
         let wants = |name| wanted.contains(&name);
         let mut given = Self {
-            run_id: String::new(),
-            idempotency_key: String::new(),
+            run_id: "",
+            idempotency_key: "",
             request: &ABSENT,
         };
         if wants("run_id") {
-            let run_id = root.text("run_id", 240, &mut issues);
-            given.run_id = run_id.unwrap_or_default();
+            given.run_id = root.string("run_id", &mut issues).unwrap_or_default();
         }
         if wants("idempotency_key") {
-            let key = root.text("idempotency_key", 200, &mut issues);
+            let key = root.string("idempotency_key", &mut issues);
             given.idempotency_key = key.unwrap_or_default();
         }
         if wants("request") {
@@ -105,7 +104,7 @@ impl<'a> Given<'a> {
     }
 
     fn key(&self) -> Result<IdempotencyKey, Problem> {
-        IdempotencyKey::parse(Some(&self.idempotency_key))
+        IdempotencyKey::parse(Some(self.idempotency_key))
     }
 }
 
@@ -113,10 +112,10 @@ fn under_request() -> Vec<Value> {
     vec![Value::from("request")]
 }
 
-fn events(arguments: &Value) -> Result<(String, EventsQuery), Problem> {
+fn events(arguments: &Value) -> Result<(&str, EventsQuery), Problem> {
     let mut issues = Issues::default();
     let mut root = Object::open(arguments, Vec::new(), &mut issues);
-    let run_id = root.text("run_id", 240, &mut issues);
+    let run_id = root.string("run_id", &mut issues);
     let after_seq = root.integer("after_seq", 0, LARGEST, &mut issues);
     let limit = root.integer("limit", 1, 200, &mut issues);
     root.finish(&mut issues);

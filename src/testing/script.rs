@@ -110,6 +110,13 @@ impl Script {
         self.push(Step::Panic);
     }
 
+    /// Forgets the answers that no turn has taken.
+    pub fn clear(&self) {
+        if let Ok(mut steps) = self.shared.steps.lock() {
+            steps.clear();
+        }
+    }
+
     /// Turns begun so far.
     pub fn turns(&self) -> usize {
         self.shared.turns.load(Ordering::SeqCst)

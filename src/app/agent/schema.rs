@@ -1,5 +1,7 @@
 //! Strict reading of a JSON body: every fault is collected, nothing is coerced, no value is quoted.
 
+use std::ops::RangeInclusive;
+
 use helix_aggregates::text::{self, trim, utf16_len};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -35,6 +37,24 @@ impl Issues {
                 keys: Vec::new(),
             });
         }
+    }
+
+    /// `number`, when it lies within bounds.
+    pub fn bounded(
+        &mut self,
+        path: &[Value],
+        number: u64,
+        bounds: RangeInclusive<u64>,
+    ) -> Option<u64> {
+        let (min, max) = bounds.into_inner();
+        if number > max {
+            self.add("too_big", path, format!("expected at most {max}"));
+        } else if number < min {
+            self.add("too_small", path, format!("expected at least {min}"));
+        } else {
+            return Some(number);
+        }
+        None
     }
 
     pub fn is_empty(&self) -> bool {
@@ -116,6 +136,16 @@ impl<'v> Object<'v> {
         }
     }
 
+    /// A text that must be there, whose form its own type judges.
+    pub fn string(&mut self, name: &'static str, issues: &mut Issues) -> Option<&'v str> {
+        let value = self.required(name, issues)?;
+        let found = value.as_str();
+        if found.is_none() {
+            issues.add("invalid_type", &self.path_of(name), "expected a string");
+        }
+        found
+    }
+
     /// A trimmed text of 1 to `max` UTF-16 code units.
     pub fn text(&mut self, name: &'static str, max: usize, issues: &mut Issues) -> Option<String> {
         let found = self.optional_text(name, max, issues);
@@ -176,16 +206,12 @@ impl<'v> Object<'v> {
             return None;
         };
         match number.as_u64() {
-            Some(integer) if (min..=max).contains(&integer) => Some(integer),
-            Some(integer) if integer > max => {
-                issues.add("too_big", &path, format!("expected at most {max}"));
-                None
-            }
+            Some(integer) => issues.bounded(&path, integer, min..=max),
             None if number.is_f64() => {
                 issues.add("invalid_type", &path, "expected an integer");
                 None
             }
-            Some(_) | None => {
+            None => {
                 issues.add("too_small", &path, format!("expected at least {min}"));
                 None
             }
