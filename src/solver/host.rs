@@ -4,6 +4,8 @@
 //! a call is answered only for a capability that this run admits and that is on the read-only
 //! ceiling; every call leaves a receipt; a span becomes evidence only after the host has read the
 //! source again, found the same bytes as were indexed, and compared the quote byte by byte.
+//! There are two ways in with one admission: typed operations for the solver of this process, and
+//! [`ToolHost::call`] by capability id for those that choose their calls themselves.
 //! Deliberately absent: judgement about what the spans mean, which is the finaliser's.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,11 +19,17 @@ use ledger::Ledger;
 use receipt::{Call, RunMark};
 
 mod admit;
+mod arguments;
+mod call;
+mod cards;
 mod ceiling;
 mod ledger;
+mod local;
 mod receipt;
 
 pub use admit::{Admitted, Refusal};
+pub use arguments::BadArguments;
+pub use call::{CapabilityCard, ToolAnswer};
 pub use ceiling::{Operation, is_read_only};
 pub(in crate::solver) use receipt::RunMark as TurnMark;
 
@@ -75,6 +83,8 @@ pub enum ToolError {
     NoProvider,
     #[error("the source is unknown")]
     UnknownSource,
+    #[error(transparent)]
+    BadArguments(#[from] BadArguments),
     #[error("the search failed")]
     Failed,
     #[error(transparent)]
@@ -185,7 +195,7 @@ impl ToolHost {
             .into_iter()
             .filter_map(|hit| {
                 let document = corpus.documents().get(hit.document)?;
-                let source = ledger.name(&corpus, hit.document, document);
+                let source = ledger.name(corpus.scope().id, hit.document, document);
                 Some(Hit {
                     source,
                     span: span(hit.range),
@@ -214,7 +224,7 @@ impl ToolHost {
             .iter()
             .enumerate()
             .take(limit)
-            .map(|(ordinal, document)| ledger.name(&corpus, ordinal, document))
+            .map(|(ordinal, document)| ledger.name(corpus.scope().id, ordinal, document))
             .collect();
         let listed = handles
             .iter()
@@ -244,7 +254,7 @@ impl ToolHost {
                 .get(source.0 as usize)
                 .ok_or(ToolError::UnknownSource)?;
             let card = ledger.card(source).ok_or(ToolError::UnknownSource)?;
-            (card, Arc::clone(&known.document), known.corpus.scope().id)
+            (card, Arc::clone(&known.document), known.scope)
         };
         let window = whole_characters(&document.text, window);
         let arguments = serde_json::json!({
@@ -299,15 +309,7 @@ impl ToolHost {
         let scope = self.0.scopes.iter().find(|scope| scope.id == scope_id);
         let capability =
             scope.and_then(|scope| ceiling::choose(scope, operation, &self.0.allowed_tools));
-        let ordinal = {
-            let mut ledger = self.ledger();
-            if ledger.calls >= self.0.allowance.tool_calls {
-                ledger.exhausted = true;
-                return Err(ToolError::Exhausted);
-            }
-            ledger.calls += 1;
-            ledger.calls
-        };
+        let ordinal = self.count()?;
         let wanted = ceiling::preferred(scope_id, operation);
         let call = Call::new(ordinal, capability.unwrap_or(wanted), scope_id, arguments);
         if capability.is_none() {
@@ -315,6 +317,17 @@ impl ToolHost {
             return Err(ToolError::NotAdmitted);
         }
         Ok(call)
+    }
+
+    /// The number of a call, from 1.
+    fn count(&self) -> Result<u32, ToolError> {
+        let mut ledger = self.ledger();
+        if ledger.calls >= self.0.allowance.tool_calls {
+            ledger.exhausted = true;
+            return Err(ToolError::Exhausted);
+        }
+        ledger.calls += 1;
+        Ok(ledger.calls)
     }
 
     /// Counts the answer's bytes and closes the call; an answer beyond the allowance is withheld.

@@ -84,11 +84,7 @@ impl ToolHost {
             .iter()
             .find(|(window, _)| holds(window))
             .ok_or(Refusal::NotRead)?;
-        Ok((
-            Arc::clone(&source.document),
-            source.corpus.scope().id,
-            read.1.clone(),
-        ))
+        Ok((Arc::clone(&source.document), source.scope, read.1.clone()))
     }
 
     /// Reads the file again. Extraction is a pure function of its bytes, so equal bytes mean that

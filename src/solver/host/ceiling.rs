@@ -20,6 +20,15 @@ pub fn is_read_only(capability: &str) -> bool {
             .any(|scope| scope.capabilities.contains(&capability))
 }
 
+/// A capability of the ceiling with the scope it belongs to, whatever a run admits.
+pub(super) fn named(capability: &str) -> Option<(&'static str, Option<&'static DataScope>)> {
+    let scoped = CATALOG.iter().find_map(|scope| {
+        let id = scope.capabilities.iter().find(|id| **id == capability)?;
+        Some((*id, Some(scope)))
+    });
+    scoped.or_else(|| (capability == PROBE).then_some((PROBE, None)))
+}
+
 /// Capabilities that can carry an operation, the fitting one first.
 fn carriers(scope_id: &str, operation: Operation) -> &'static [&'static str] {
     match (scope_id, operation) {

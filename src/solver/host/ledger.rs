@@ -6,7 +6,7 @@ use std::sync::Arc;
 use helix_aggregates::agent::evidence::item::{Span, ToolReceipt};
 
 use super::SourceCard;
-use crate::solver::corpora::{Corpus, Document};
+use crate::solver::corpora::Document;
 use crate::solver::seam::SourceHandle;
 
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Ledger {
 
 #[derive(Debug)]
 pub(super) struct Source {
-    pub corpus: Arc<Corpus>,
+    pub scope: &'static str,
     pub document: Arc<Document>,
     /// The windows handed over, with the receipts that handed them.
     pub read: Vec<(Span, String)>,
@@ -32,20 +32,16 @@ pub(super) struct Source {
 impl Ledger {
     pub fn name(
         &mut self,
-        corpus: &Arc<Corpus>,
+        scope: &'static str,
         ordinal: usize,
         document: &Arc<Document>,
     ) -> SourceHandle {
         let next = SourceHandle(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
-        let source = *self
-            .by_document
-            .entry((corpus.scope().id, ordinal))
-            .or_insert(next);
+        let source = *self.by_document.entry((scope, ordinal)).or_insert(next);
         if source == next {
-            let (corpus, document) = (Arc::clone(corpus), Arc::clone(document));
             self.sources.push(Source {
-                corpus,
-                document,
+                scope,
+                document: Arc::clone(document),
                 read: Vec::new(),
             });
         }
@@ -56,7 +52,7 @@ impl Ledger {
         let known = self.sources.get(source.0 as usize)?;
         Some(SourceCard {
             source,
-            scope: known.corpus.scope().id,
+            scope: known.scope,
             title: known.document.title.clone(),
             locator: known.document.locator.clone(),
         })
