@@ -115,6 +115,10 @@ async fn answer(
         Ok(messages) => messages,
         Err(Fault(text)) => return Ok(refusal(400, -32700, text)),
     };
+    if !is_version_served(request, &messages) {
+        let text = "This MCP-Protocol-Version is not supported.";
+        return Ok(refusal(400, -32000, text));
+    }
     let demand = demand_of(&messages);
     let caller = Arc::new(pipeline::identify(door, request, demand).await?);
     // A batch buys nothing: each message counts, and all of them before the first is dispatched.
@@ -194,17 +198,21 @@ fn unacceptable(request: &HttpRequest) -> Option<HttpResponse> {
         let text = "Send the message as application/json.";
         return Some(refusal(415, -32000, text));
     }
-    let mut versions = values(request, "mcp-protocol-version");
-    let supported = match (versions.next(), versions.next()) {
-        (None, _) => true,
-        (Some(version), None) => envelope::is_supported_version(version),
-        (Some(_), Some(_)) => false,
-    };
-    if !supported {
-        let text = "This MCP-Protocol-Version is not supported.";
-        return Some(refusal(400, -32000, text));
-    }
     None
+}
+
+/// Whether the version that the headers name is served. A message that names a version itself is
+/// answered in the words of its era, so rmcp judges that one.
+fn is_version_served(request: &HttpRequest, messages: &Messages<'_>) -> bool {
+    let mut versions = values(request, "mcp-protocol-version");
+    match (versions.next(), versions.next()) {
+        (None, _) => true,
+        (Some(version), None) => {
+            envelope::is_supported_version(version)
+                || messages.all().iter().all(envelope::names_its_version)
+        }
+        (Some(_), Some(_)) => false,
+    }
 }
 
 /// A JSON-RPC error that answers no message in particular; nothing of the caller stands in it.

@@ -21,6 +21,10 @@ use crate::app::problem::Problem;
 use crate::http::door::AgentDoor;
 use crate::http::pipeline::values;
 
+const METHOD_NOT_FOUND: i64 = -32601;
+const INTERNAL: i64 = -32603;
+const UNSUPPORTED_VERSION: i64 = -32022;
+const UNFIT: &str = "The message does not fit its protocol version.";
 const VERSION: &str = "mcp-protocol-version";
 /// Every message reaches rmcp under this host: who may be asked is judged by our own rules before.
 const INNER_HOST: &str = "localhost";
@@ -57,6 +61,12 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     if message.get("id").is_none() {
         return Ok(Answer::Accepted);
     }
+    if method == "initialize" && envelope::names_its_version(message) {
+        // Its era has no handshake.
+        let error = json!({"code": METHOD_NOT_FOUND, "message": plain_text(METHOD_NOT_FOUND)});
+        let answer = json!({"jsonrpc": "2.0", "error": error, "id": message["id"]});
+        return Ok(Answer::Json(StatusCode::NOT_FOUND, answer));
+    }
     let mut message = message.clone();
     let version = version_of(outer, method, &mut message);
     let mut inner = http::Request::post("/mcp")
@@ -80,7 +90,7 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     let response = SERVICE.handle(inner).await;
     let status = StatusCode::from_u16(response.status().as_u16()).map_err(internal)?;
     if status.is_server_error() {
-        let error = json!({"code": -32603, "message": "Something went wrong inside the server."});
+        let error = json!({"code": INTERNAL, "message": plain_text(INTERNAL)});
         let answer = json!({"jsonrpc": "2.0", "error": error, "id": null});
         return Ok(Answer::Json(status, answer));
     }
@@ -92,6 +102,9 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     let mut answer = serde_json::from_slice(&body).unwrap_or_else(|_| unexplained(&message));
     if method == "tools/list" {
         put_back(&mut answer);
+    }
+    if let Some(error) = answer.get_mut("error") {
+        plain(error);
     }
     Ok(Answer::Json(status, answer))
 }
@@ -113,10 +126,46 @@ fn version_of(outer: &HttpRequest, method: &str, message: &mut Value) -> Option<
     }
 }
 
+/// rmcp's errors quote the caller. What may be said follows from the code alone; which versions
+/// there are is the one thing a client needs to be told.
+fn plain(error: &mut Value) {
+    let code = error["code"].as_i64().unwrap_or(INTERNAL);
+    let mut said = json!({"code": code, "message": plain_text(code)});
+    if code == UNSUPPORTED_VERSION {
+        let versions = &error["data"];
+        said["data"] = json!({"supported": versions["supported"]});
+        let requested = versions["requested"].as_str();
+        // Its era asks for it back; anything but a date is nobody's version.
+        if let Some(requested) = requested.filter(|text| is_date(text)) {
+            said["data"]["requested"] = json!(requested);
+        }
+    }
+    *error = said;
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() == 10
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+fn plain_text(code: i64) -> &'static str {
+    match code {
+        -32700 => "The message is not JSON.",
+        -32600 => UNFIT,
+        METHOD_NOT_FOUND => "There is no such method.",
+        -32602 => "There is no such tool, or the parameters are not valid.",
+        -32020 => "A header does not match the message.",
+        -32021 => "The client lacks a capability that this needs.",
+        UNSUPPORTED_VERSION => "This protocol version is not supported.",
+        _ => "Something went wrong inside the server.",
+    }
+}
+
 /// A refusal that rmcp words as plain text: its status stands, its text may quote the caller.
 fn unexplained(message: &Value) -> Value {
-    let error =
-        json!({"code": -32600, "message": "The message does not fit its protocol version."});
+    let error = json!({"code": -32600, "message": UNFIT});
     json!({"jsonrpc": "2.0", "error": error, "id": message["id"]})
 }
 

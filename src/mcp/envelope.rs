@@ -51,6 +51,14 @@ pub fn is_supported_version(version: &[u8]) -> bool {
         .any(|known| known.as_bytes() == version)
 }
 
+/// Whether a message carries its own version, as each does since there is no handshake.
+pub fn names_its_version(message: &Value) -> bool {
+    message
+        .pointer("/params/_meta")
+        .and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion"))
+        .is_some()
+}
+
 /// The version a handshake ends with: the one asked for, or the newest that has a handshake.
 pub fn negotiated(asked: &str) -> &'static str {
     match asked {

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
-    Implementation, InitializeRequestParams, InitializeResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool as ListedTool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
+    DiscoverResult, ErrorCode, Implementation, InitializeRequestParams, InitializeResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
+    ServerConfig, Tool as ListedTool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -22,6 +23,8 @@ use crate::http::respond;
 /// Clients of the contract require exactly this name on `/mcp` (`agent-api` 10.3).
 const NAME: &str = "casimirbot-helix-agent";
 const VERSION: &str = "1.0.0";
+/// How long clients may keep what they were told of this server: it changes with a release.
+const FRESH_MS: u64 = 300_000;
 const INSTRUCTIONS: &str = "Start a run with helix_run_start and keep its run_id: every other tool asks for it. \
     Start, continue and cancel take an idempotency_key; send the same one again to repeat a request safely. Continue \
     and cancel also take expected_version, the version you saw last; after version_conflict inspect the run and try \
@@ -67,12 +70,30 @@ impl rmcp::ServerHandler for AgentTools {
         Ok(info)
     }
 
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let mut info = self.get_info();
+        // In this era whoever promises to tell of changes must let clients listen for them.
+        info.capabilities = ServerCapabilities::builder().enable_tools().build();
+        let versions = self.supported_protocol_versions().into_owned();
+        let mut found = DiscoverResult::from_server_info(versions, info);
+        found.ttl_ms = FRESH_MS;
+        found.cache_scope = CacheScope::Public;
+        Ok(found)
+    }
+
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(LISTED.clone()))
+        let mut listed = ListToolsResult::with_all_items(LISTED.clone());
+        // The same for everybody, whatever their scopes (`access` 11).
+        listed.ttl_ms = Some(FRESH_MS);
+        listed.cache_scope = Some(CacheScope::Public);
+        Ok(listed)
     }
 
     fn get_tool(&self, name: &str) -> Option<ListedTool> {
