@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::command::Answer;
 use super::turn::Question;
 use super::{Body, Claim, Run};
-use crate::ids::OperationId;
 use crate::time::Timestamp;
 
 /// References of each bucket handed on from earlier turns: the last ones.
@@ -19,7 +18,6 @@ const ANSWERS_HEADING: &str = "Answers to pending questions:";
 /// principal are the caller's.
 #[derive(Clone, PartialEq, Serialize)]
 pub struct ClaimInput {
-    pub operation: OperationId,
     /// The claimed version.
     pub run_version: u64,
     /// 1 for the run's first turn.
@@ -31,7 +29,6 @@ pub struct ClaimInput {
     pub database_scope: Vec<String>,
     pub allowed_tools: Vec<String>,
     pub required_evidence: Vec<String>,
-    pub policy_hash: String,
     pub previous_summary: Option<String>,
     pub previous_observation_refs: Vec<String>,
     pub previous_evidence_refs: Vec<String>,
@@ -42,16 +39,14 @@ pub struct ClaimInput {
     pub pending_questions: Vec<Question>,
     /// After this claim.
     pub remaining_steps: u32,
-    /// The deadline is the earlier of this and `claimed_at` plus the turn time-out.
+    /// The turn ends by then, whatever its time-out.
     pub expires_at: Timestamp,
-    pub claimed_at: Timestamp,
 }
 
 /// Everything in it may be personal.
 impl std::fmt::Debug for ClaimInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ClaimInput")
-            .field("operation", &self.operation)
             .field("run_version", &self.run_version)
             .field("turn_seq", &self.turn_seq)
             .finish_non_exhaustive()
@@ -72,7 +67,6 @@ impl Run {
 fn input(body: &Body, claim: &Claim) -> Option<ClaimInput> {
     let bundle = &body.evidence;
     Some(ClaimInput {
-        operation: claim.operation,
         run_version: claim.version,
         turn_seq: body.steps_used,
         objective: body.objective.open()?.clone(),
@@ -81,7 +75,6 @@ fn input(body: &Body, claim: &Claim) -> Option<ClaimInput> {
         database_scope: body.database_scope.clone(),
         allowed_tools: claim.policy.allowed_tools.clone(),
         required_evidence: claim.policy.required_evidence.clone(),
-        policy_hash: claim.policy.policy_hash.clone(),
         previous_summary: body.summary.open().cloned(),
         previous_observation_refs: last(&bundle.observation_refs),
         previous_evidence_refs: last(&bundle.evidence_refs),
@@ -91,7 +84,6 @@ fn input(body: &Body, claim: &Claim) -> Option<ClaimInput> {
         pending_questions: body.questions.open()?.clone(),
         remaining_steps: body.max_steps.saturating_sub(body.steps_used),
         expires_at: body.expires_at,
-        claimed_at: claim.started_at,
     })
 }
 

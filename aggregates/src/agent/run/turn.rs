@@ -6,6 +6,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+mod model;
+
+pub use model::ModelFailure;
+
 /// `agent-api` 2.6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,13 +73,15 @@ pub struct TurnResult {
     pub sanitized_result: Map<String, Value>,
 }
 
-/// Why a turn has no result of its own (`agent-api` 2.7, 5.4).
+/// Why a turn has no result of its own (`agent-api` 2.7, 5.4). Statuses below 500 leave the run
+/// resumable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnFailure {
     RunExpired,
     Timeout,
     ExecutorFailed,
     ProtectedContent,
+    Model(ModelFailure),
 }
 
 impl TurnFailure {
@@ -85,6 +91,7 @@ impl TurnFailure {
             Self::Timeout => "helix_ask_timeout",
             Self::ExecutorFailed => "helix_ask_executor_failed",
             Self::ProtectedContent => "protected_sensitive_content_rejected",
+            Self::Model(failure) => failure.code(),
         }
     }
 
@@ -92,6 +99,7 @@ impl TurnFailure {
         match self {
             Self::RunExpired => 408,
             Self::ProtectedContent => 400,
+            Self::Model(_) => 424,
             Self::Timeout | Self::ExecutorFailed => 500,
         }
     }
@@ -100,6 +108,7 @@ impl TurnFailure {
     fn reported_status(self) -> u16 {
         match self {
             Self::ProtectedContent => 400,
+            Self::Model(_) => 424,
             Self::RunExpired | Self::Timeout | Self::ExecutorFailed => 500,
         }
     }
@@ -110,16 +119,19 @@ impl TurnFailure {
             Self::Timeout => "The turn did not finish within its time limit.",
             Self::ExecutorFailed => "The turn could not be executed.",
             Self::ProtectedContent => "The turn's result held credential material and was dropped.",
+            Self::Model(failure) => failure.summary(),
         }
     }
 
     /// The synthetic result that stands for the failed turn.
     pub fn into_result(self) -> TurnResult {
         let unresolved = match self {
-            Self::ProtectedContent => self.code(),
+            Self::ProtectedContent => vec![self.code().to_owned()],
             Self::RunExpired | Self::Timeout | Self::ExecutorFailed => {
-                "executor_result_unavailable"
+                vec!["executor_result_unavailable".to_owned()]
             }
+            // A requirement would outlive the outage: nothing that a later turn finds settles it.
+            Self::Model(_) => Vec::new(),
         };
         let mut sanitized = Map::new();
         sanitized.insert("ok".into(), Value::Bool(false));
@@ -137,7 +149,7 @@ impl TurnFailure {
             receipt_refs: Vec::new(),
             claims_supported: Vec::new(),
             claims_contradicted: Vec::new(),
-            unresolved_requirements: vec![unresolved.to_owned()],
+            unresolved_requirements: unresolved,
             resolved_requirements: Vec::new(),
             satisfied_evidence_requirements: Vec::new(),
             contradictions: Vec::new(),

@@ -1,7 +1,7 @@
 //! The outcome table (`agent-api` 2.8), row by row.
 
 use super::*;
-use crate::agent::run::turn::TurnFailure;
+use crate::agent::run::turn::{ModelFailure, TurnFailure};
 
 fn contract(change: impl FnOnce(&mut CompletionContract)) -> RunBrief {
     let mut start = brief();
@@ -329,4 +329,22 @@ fn protected_content_blocks_and_does_not_end_the_run() {
         code.as_deref(),
         Some("protected_sensitive_content_rejected")
     );
+}
+
+#[test]
+fn a_model_that_gives_nothing_blocks_the_run_and_leaves_nothing_to_settle() {
+    for failure in ModelFailure::ALL {
+        let mut tried = Tried::started(brief());
+        let events = tried.turn(TurnFailure::Model(failure).into_result(), 1);
+        assert_eq!(
+            tried.statuses(),
+            ("waiting", "blocked", TerminalAuthority::Blocked)
+        );
+        assert_eq!(
+            closing(&events).failure_code.as_deref(),
+            Some(failure.code())
+        );
+        tried.turn(good(), 5);
+        assert_eq!(tried.statuses().0, "completed");
+    }
 }
