@@ -137,6 +137,7 @@ impl Engine {
 async fn failure_of(error: SolverError, mut abort: Abort) -> TurnFailure {
     let reason = match error {
         SolverError::Failed(_) => return TurnFailure::ExecutorFailed,
+        SolverError::Model(failure) => return TurnFailure::Model(failure),
         SolverError::Aborted(reason) => reason,
         SolverError::DeadlinePassed => tokio::time::timeout(GRACE, abort.wait())
             .await

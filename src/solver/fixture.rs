@@ -59,6 +59,7 @@ pub(crate) fn turn(objective: &str, scopes: &[&str]) -> (TurnInput, AbortHandle)
         objective: objective.into(),
         instruction: "Continue.".into(),
         answers: Vec::new(),
+        instruction_with_answers: "Continue.".into(),
         constraints: Vec::new(),
         database_scope: scopes.iter().map(|id| (*id).to_owned()).collect(),
         allowed_tools: admitted

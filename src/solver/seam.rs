@@ -8,7 +8,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use helix_aggregates::agent::run::turn::Question;
+use helix_aggregates::agent::run::turn::{ModelFailure, Question};
 use serde_json::Value;
 
 use super::host::ToolHost;
@@ -55,6 +55,8 @@ pub struct TurnInput {
     /// The caller's own words; empty when only answers were sent.
     pub instruction: String,
     pub answers: Vec<Answer>,
+    /// Both as one text (`agent-api` 2.2), for solvers that read prose.
+    pub instruction_with_answers: String,
     pub constraints: Vec<String>,
     pub database_scope: Vec<String>,
     /// Effective capability ids, or the one no-tools sentinel.
@@ -132,6 +134,8 @@ pub enum SolverError {
     DeadlinePassed,
     #[error("the solver failed: {0}")]
     Failed(&'static str),
+    #[error("the model gave nothing: {}", .0.code())]
+    Model(ModelFailure),
 }
 
 /// The future of one turn.

@@ -78,6 +78,7 @@ impl ClaimedTurn {
             objective: known.objective,
             instruction: claim.instruction.open()?.clone().unwrap_or_default(),
             answers: answers.collect(),
+            instruction_with_answers: known.instruction,
             constraints: known.constraints,
             database_scope: known.database_scope,
             allowed_tools: known.allowed_tools,
