@@ -22,7 +22,7 @@ pub(super) fn write(ranked: &Ranked, conflicts: &[Contradiction], draft: &mut Dr
     }
     let lines = writer.lines.join("\n");
     draft.digest = lines;
-    draft.summary = summary(draft);
+    draft.summary = draft.tally();
 }
 
 struct Writer<'a> {
@@ -92,22 +92,4 @@ impl Writer<'_> {
             self.draft.spans.len() - 1
         })
     }
-}
-
-fn summary(draft: &Draft) -> String {
-    let sources: BTreeSet<_> = draft.spans.iter().map(|span| span.source).collect();
-    let passages = counted(draft.spans.len(), "passage", "passages");
-    let documents = counted(sources.len(), "document", "documents");
-    let quoted = format!("Quoted {passages} of {documents}.");
-    match draft.conflicts.len() {
-        0 => quoted,
-        count => format!(
-            "{quoted} Found {}.",
-            counted(count, "contradiction", "contradictions")
-        ),
-    }
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

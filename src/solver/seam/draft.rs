@@ -1,5 +1,7 @@
 //! What a solver returns. Its texts are hostile input to the finaliser, which bounds them.
 
+use std::collections::BTreeSet;
+
 use helix_aggregates::agent::evidence::item::Span;
 use helix_aggregates::agent::run::turn::Question;
 
@@ -72,4 +74,25 @@ pub struct Draft {
     /// The answer, with a mark `[n]` after each statement.
     pub digest: String,
     pub progress: Progress,
+}
+
+impl Draft {
+    /// How much was quoted and contradicted, as a sentence or two.
+    pub(in crate::solver) fn tally(&self) -> String {
+        let sources: BTreeSet<_> = self.spans.iter().map(|span| span.source).collect();
+        let passages = counted(self.spans.len(), "passage", "passages");
+        let documents = counted(sources.len(), "document", "documents");
+        let quoted = format!("Quoted {passages} of {documents}.");
+        match self.conflicts.len() {
+            0 => quoted,
+            count => format!(
+                "{quoted} Found {}.",
+                counted(count, "contradiction", "contradictions")
+            ),
+        }
+    }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
