@@ -10,6 +10,7 @@
 )]
 
 mod invariants;
+mod model_server;
 mod script;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,7 @@ pub use crate::http::agent::ROUTES as AGENT_ROUTES;
 pub use crate::solver::finaliser::TurnOutcome;
 pub use crate::solver::seam::TurnInput;
 pub use helix_aggregates::access::account::command::AccountType;
+pub use model_server::{Asked, ModelServer, Speech};
 pub use script::{Gate, Script};
 
 /// The secret of the local HS256 lane in tests.

@@ -26,6 +26,8 @@ mod reading;
 mod sentences;
 mod values;
 
+pub(super) use fields::without_value;
+
 /// The solver of `--solver corpus-extract`.
 #[derive(Debug, Clone, Copy)]
 pub struct CorpusExtract;

@@ -15,6 +15,7 @@ use super::corpora::{Corpora, CorpusWarning, LoadStep, Snapshot};
 use super::corpus_extract::CorpusExtract;
 use super::finaliser::{self, TurnOutcome};
 use super::host::ToolHost;
+use super::model::{Model, ModelSettings};
 use super::seam::{Abort, AbortReason, Solver, SolverError, TurnInput};
 
 /// How long a late turn waits to be told what its deadline meant: the service knows whether the
@@ -24,11 +25,12 @@ const GRACE: Duration = Duration::from_millis(200);
 const FRESH: Duration = Duration::from_secs(2);
 
 /// Which solver an engine uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub enum SolverKind {
     /// Built in, offline and deterministic.
     #[default]
     CorpusExtract,
+    Model(ModelSettings),
 }
 
 /// Solves turns over one set of corpora.
@@ -43,6 +45,7 @@ impl Engine {
     pub fn new(corpora: Arc<Corpora>, kind: SolverKind) -> Self {
         let solver: Box<dyn Solver> = match kind {
             SolverKind::CorpusExtract => Box::new(CorpusExtract),
+            SolverKind::Model(settings) => Box::new(Model::new(settings)),
         };
         Self::with_solver(corpora, solver)
     }

@@ -22,6 +22,8 @@ mod result;
 mod status;
 mod verify;
 
+pub(in crate::solver) use fields::{OWN as OWN_FIELDS, stands_in};
+
 pub use audit::{Artifact, ReentryAudit};
 pub use records::{
     AnswerAuthority, FinalPayload, ForeignContent, Grounding, GroundingAuthority, GroundingCheck,

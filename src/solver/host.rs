@@ -25,6 +25,7 @@ mod cards;
 mod ceiling;
 mod ledger;
 mod local;
+mod locate;
 mod receipt;
 
 pub use admit::{Admitted, Refusal};

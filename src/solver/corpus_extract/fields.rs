@@ -6,15 +6,8 @@ use super::contradictions::Contradiction;
 use super::rank::{Ranked, Scored};
 use super::values::Kind;
 use crate::solver::corpora::words;
+use crate::solver::finaliser::OWN_FIELDS;
 use crate::solver::seam::{Draft, FieldProposal, SpanIndex, TurnInput};
-
-/// The fields that every product has anyway (`agent-api` 5.3).
-const OWN: [&str; 4] = [
-    "text",
-    "authority_ref",
-    "artifact_kind",
-    "supporting_evidence_refs",
-];
 
 /// Proposes what it can, and names each field it finds no value for.
 pub(super) fn propose(
@@ -41,7 +34,7 @@ pub(super) fn propose(
     for field in input
         .required_output_fields
         .iter()
-        .filter(|field| !OWN.contains(&field.as_str()))
+        .filter(|field| !OWN_FIELDS.contains(&field.as_str()))
     {
         match value(field, &usable) {
             Some((value, span)) => {
@@ -51,11 +44,14 @@ pub(super) fn propose(
                     spans: vec![span],
                 });
             }
-            None => draft.unresolved.push(format!(
-                "No quoted passage settles the output field {field}."
-            )),
+            None => draft.unresolved.push(without_value(field)),
         }
     }
+}
+
+/// What is missing when no passage gives a field its value.
+pub(in crate::solver) fn without_value(field: &str) -> String {
+    format!("No quoted passage settles the output field {field}.")
 }
 
 fn value(field: &str, usable: &[(&Scored, SpanIndex)]) -> Option<(String, SpanIndex)> {

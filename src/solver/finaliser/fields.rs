@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use super::evidence::Evidence;
 use crate::solver::seam::{Draft, FieldProposal, TurnInput};
 
-const OWN: [&str; 4] = [
+/// The fields that every product has anyway.
+pub(in crate::solver) const OWN: [&str; 4] = [
     "text",
     "authority_ref",
     "artifact_kind",
@@ -46,14 +47,18 @@ pub(super) fn output_fields(
 
 /// A value is supported when it stands, word for word, in an admitted span it names.
 fn is_supported(proposal: &FieldProposal, evidence: &Evidence) -> bool {
-    let value = plain(&proposal.value);
-    !value.is_empty()
-        && evidence.carries(&proposal.spans)
+    evidence.carries(&proposal.spans)
         && proposal
             .spans
             .iter()
             .filter_map(|span| evidence.item_of(*span))
-            .any(|item| plain(evidence.quote(item)).contains(&value))
+            .any(|item| stands_in(&proposal.value, evidence.quote(item)))
+}
+
+/// Whether a value stands in a quote word for word; case and white space do not count.
+pub(in crate::solver) fn stands_in(value: &str, quote: &str) -> bool {
+    let value = plain(value);
+    !value.is_empty() && plain(quote).contains(&value)
 }
 
 fn plain(text: &str) -> String {
