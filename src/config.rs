@@ -8,6 +8,7 @@
 mod assemble;
 mod fault;
 mod file;
+mod model;
 mod network;
 mod oauth;
 mod parse;

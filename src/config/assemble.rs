@@ -63,7 +63,12 @@ impl Reader<'_> {
     }
 
     /// A whole number within bounds; outside is a fault.
-    fn within<T: TryFrom<i64>>(&mut self, setting: &Setting, least: i64, most: i64) -> Option<T> {
+    pub fn within<T: TryFrom<i64>>(
+        &mut self,
+        setting: &Setting,
+        least: i64,
+        most: i64,
+    ) -> Option<T> {
         self.read(setting, |text| {
             let number = parse::integer(text)?;
             let problem = || format!("must be from {least} to {most}");
@@ -76,7 +81,7 @@ impl Reader<'_> {
     }
 
     /// One of the choices of the table, as an index into them.
-    fn choice(&mut self, setting: &Setting) -> usize {
+    pub fn choice(&mut self, setting: &Setting) -> usize {
         let Kind::Choice(choices) = setting.kind else {
             return 0;
         };
@@ -293,10 +298,13 @@ fn body_limit(reader: &mut Reader<'_>, setting: &'static Setting) -> usize {
 }
 
 fn solver(reader: &mut Reader<'_>) -> Solver {
-    // The table admits one name so far; reading it refuses the others.
-    reader.choice(&t::SOLVER);
+    let model = super::model::section(reader);
+    let kind = match (reader.choice(&t::SOLVER), model) {
+        (0, _) | (_, None) => SolverKind::CorpusExtract,
+        (_, Some(model)) => SolverKind::OpenAi(model),
+    };
     Solver {
-        kind: SolverKind::CorpusExtract,
+        kind,
         libraries: reader
             .list(&t::LIBRARY)
             .into_iter()

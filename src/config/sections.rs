@@ -11,6 +11,7 @@ use secrecy::SecretString;
 use super::network::PublicUrl;
 use crate::auth::bearer::Algorithm;
 use crate::http::transport::TrustedProxies;
+use crate::solver::model::ModelSettings;
 
 /// Everything a server needs to know before it starts (`operations` 4).
 #[derive(Debug, Clone)]
@@ -161,9 +162,10 @@ pub struct Solver {
     pub repository: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum SolverKind {
     CorpusExtract,
+    OpenAi(ModelSettings),
 }
 
 #[derive(Debug, Clone)]

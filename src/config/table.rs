@@ -57,8 +57,20 @@ settings! {
         "Lanes that new owners are spread over (1..64); owners keep the lane they have";
     KEK_FILE = "kek_file" ["HELIX_KEK_FILE"] Kind::Path, Derived("<data-dir>/keys/kek", kek_file), Open, Data,
         "The key file (mode 0600, made at first start); keep its backup apart from the database's";
-    SOLVER = "solver" ["HELIX_SOLVER"] Kind::Choice(&["corpus-extract"]), Text("corpus-extract"), Open, Agent,
-        "What works on runs; `corpus-extract` is built in, offline and deterministic";
+    SOLVER = "solver" ["HELIX_SOLVER"] Kind::Choice(&["corpus-extract", "openai"]), Text("corpus-extract"), Open, Agent,
+        "What works on runs; `corpus-extract` is built in, offline and deterministic; `openai` asks a language model";
+    MODEL_BASE_URL = "model_base_url" ["HELIX_MODEL_BASE_URL"] Kind::Url, Unset, Open, Agent,
+        "Address of the model server, any that speaks the protocols of `model_api`, up to and with `/v1`";
+    MODEL = "model" ["HELIX_MODEL"] Kind::Text, Unset, Open, Agent,
+        "The model that the solver `openai` asks, as its server names it (1..200 characters)";
+    MODEL_API = "model_api" ["HELIX_MODEL_API"] Kind::Choice(&["chat", "responses"]), Text("chat"), Open, Agent,
+        "The protocol it is asked in: Chat Completions or Responses";
+    MODEL_API_KEY = "model_api_key" ["HELIX_MODEL_API_KEY"] Kind::Text, Unset, Secret, Agent,
+        "The key of the model's server; one that wants none takes any text";
+    MODEL_MAX_TOKENS = "model_max_tokens" ["HELIX_MODEL_MAX_TOKENS"] Kind::Integer, Text("8192"), Open, Agent,
+        "Tokens of one answer of the model (256..131072)";
+    MODEL_TURN_TOKENS = "model_turn_tokens" ["HELIX_MODEL_TURN_TOKENS"] Kind::Integer, Text("400000"), Open, Agent,
+        "Tokens that one turn may spend, prompts and answers together (4096..10000000)";
     LIBRARY = "library" ["HELIX_LIBRARY"] Kind::Paths, Derived("<data-dir>/library", library), Open, Agent,
         "Folders of text, Markdown, HTML and PDF files behind the scope `research_library`, separated by `:`; may be repeated";
     REPOSITORY = "repository" ["HELIX_REPOSITORY"] Kind::Path, Unset, Open, Agent,
@@ -121,10 +133,6 @@ pub static RESERVED: &[&str] = &[
     "HELIX_VAULT_LISTEN",
     "HELIX_VAULT_PUBLIC_URL",
     "HELIX_VAULT_ALLOWED_ORIGINS",
-    "HELIX_MODEL_BASE_URL",
-    "HELIX_MODEL",
-    "HELIX_MODEL_API",
-    "HELIX_MODEL_API_KEY",
     "HELIX_WORKER_CLAIM_TIMEOUT_MS",
     "HELIX_SEARCH_BASE_URL",
     "HELIX_OPENALEX_BASE_URL",

@@ -7,6 +7,9 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::auth::bearer::Algorithm;
+use crate::solver::model::Wire;
+
+mod model;
 
 const SECRET: &str = "an-hs256-secret-of-32-characters";
 

@@ -9,6 +9,7 @@ use crate::app::access::admission::{Admission, DeveloperRule};
 use crate::app::agent::runs::{RunSettings, Runs};
 use crate::app::policy::DataPolicy;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
+use crate::config::SolverKind as Chosen;
 use crate::config::{
     BaseUrl, Config, ExternalIssuer, FacadeLimits, JwksNetwork, LocalIssuer, OAuth, TokenType,
 };
@@ -37,7 +38,11 @@ pub fn solver(config: &Config, pdf: PdfReading, progress: &dyn Progress) -> Solv
     };
     let corpora = Corpora::open_with(sources, pdf, progress);
     let corpora = Arc::new(corpora);
-    let engine = Arc::new(Engine::new(Arc::clone(&corpora), SolverKind::CorpusExtract));
+    let kind = match &config.solver.kind {
+        Chosen::CorpusExtract => SolverKind::CorpusExtract,
+        Chosen::OpenAi(model) => SolverKind::Model(model.clone()),
+    };
+    let engine = Arc::new(Engine::new(Arc::clone(&corpora), kind));
     SolverParts { engine, corpora }
 }
 
