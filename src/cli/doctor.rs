@@ -8,6 +8,7 @@ mod database;
 mod host;
 mod keys;
 mod library;
+mod model;
 mod network;
 pub mod reach;
 
@@ -155,6 +156,7 @@ async fn look_at(config: &Config, hands: Hands, report: &mut Report) {
     let serving = network::port(config, report).await;
     network::public_url(config, serving, report).await;
     network::issuer(config, report).await;
+    model::look(config, report).await;
     library::look(config, hands, report).await;
 }
 

@@ -3,8 +3,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
+use helix::testing::{ModelServer, Speech};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::key::{export, installed};
 use crate::{Ended, Shell};
@@ -198,4 +199,30 @@ fn a_running_server_is_recognised_and_its_database_looked_at() {
 
     kill_process(Pid::from_child(&server), Signal::TERM).unwrap();
     assert!(server.wait().unwrap().success());
+}
+
+#[test]
+fn the_model_server_is_looked_at_without_a_token_spent_and_the_key_is_not_told() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let models = runtime.block_on(ModelServer::start());
+    let shell = Shell::new()
+        .with_path()
+        .variable("HELIX_SOLVER", "openai")
+        .variable("HELIX_MODEL", "m-1")
+        .variable("HELIX_MODEL_API_KEY", "sk-canary")
+        .variable("HELIX_MODEL_BASE_URL", models.base_url());
+    let listed = Speech::json(&json!({"object": "list", "data": [{"id": "m-1"}]}));
+    for (speech, level) in [
+        (listed, "ok"),
+        (Speech::json(&json!({"data": []})), "warning"),
+        (Speech::status(401), "error"),
+    ] {
+        models.says([speech]);
+        let ended = doctor(&shell, &[]);
+        assert_eq!(check(&ended.object(), "model")["level"], level);
+        assert!(!ended.out.contains("canary") && !ended.err.contains("canary"));
+    }
+    let asked = models.asked();
+    assert!(asked.iter().all(|request| request.path == "/v1/models"));
+    assert_eq!(asked.len(), 3);
 }
