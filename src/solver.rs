@@ -13,6 +13,7 @@ pub mod finaliser;
 #[cfg(test)]
 mod fixture;
 pub mod host;
+pub mod model;
 pub mod samples;
 pub mod seam;
 pub mod tools;

@@ -15,6 +15,7 @@ mod limits;
 mod lists;
 mod logs;
 mod marks;
+mod models;
 mod questions;
 mod scopes;
 mod starts;

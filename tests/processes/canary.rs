@@ -12,12 +12,13 @@ use crate::harness::database::Beside;
 use crate::harness::process;
 
 /// Each is one word, so that no index or stemmer may split it.
-const MARKS: [&str; 5] = [
+pub const MARKS: [&str; 6] = [
     "Zebrawoodobjective",
     "Kestrelinstruction",
     "Oystercatcheranswer",
     "Periwinklequote",
     "Sandpiperreason",
+    "Merganserkey",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -118,7 +119,7 @@ async fn texts_are_in_no_file_of_the_data_directory_no_dump_and_no_log() {
     assert_clear("the server's log", &log);
 }
 
-async fn dump(site: &Site) -> String {
+pub async fn dump(site: &Site) -> String {
     let endpoint = helix_postgres::Cluster::attach(&site.data_dir(0))
         .unwrap()
         .unwrap();
@@ -133,7 +134,7 @@ async fn dump(site: &Site) -> String {
 }
 
 /// Every file below a folder, byte by byte; returns how many there were.
-fn search(folder: &Path) -> usize {
+pub fn search(folder: &Path) -> usize {
     let mut count = 0;
     for entry in walkdir::WalkDir::new(folder) {
         let Ok(entry) = entry else { continue };
@@ -149,7 +150,7 @@ fn search(folder: &Path) -> usize {
 }
 
 /// Neither as text nor in the forms that a dump or an escape gives it.
-fn assert_clear(place: &str, bytes: &[u8]) {
+pub fn assert_clear(place: &str, bytes: &[u8]) {
     static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         let forms = MARKS.iter().flat_map(|mark| {
             let wide = mark

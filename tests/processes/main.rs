@@ -16,6 +16,7 @@ mod disk;
 mod harness;
 mod holder;
 mod library;
+mod model;
 mod outage;
 mod pause;
 mod start;
