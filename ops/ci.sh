@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-STEPS=(install format lint docs edges deny build tests apt release demo bench)
+STEPS=(install format lint docs edges deny build tests apt release demo interop bench)
 CARGO_DENY=0.20.2
 TARGET=${CARGO_TARGET_DIR:-target}
 PLAIN_USER=helix-ci
@@ -53,6 +53,8 @@ step_install() {
   command -v cc >/dev/null || packages+=(gcc libc6-dev)
   command -v curl >/dev/null || packages+=(curl)
   command -v perl >/dev/null || packages+=(perl)
+  command -v npm >/dev/null || packages+=(nodejs npm)
+  python3 -c 'import venv, ensurepip' 2>/dev/null || packages+=(python3 python3-venv)
   if [[ ${#packages[@]} -gt 0 ]]; then
     note "installing ${packages[*]}"
     if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null; then
@@ -165,6 +167,9 @@ demo_as_plain_user() {
     bash -c 'cd ~/helix && timeout 5m target/release/helix demo --check'
   rm -rf "$home/helix"
 }
+
+# Other people's MCP clients and suites.
+step_interop() { ops/interop/run.sh "$TARGET/release/helix"; }
 
 # For information: a shared machine is too noisy to fail a change for its speed. Figures that count are
 # recorded in ops/bench.

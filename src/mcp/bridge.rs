@@ -22,6 +22,8 @@ use crate::http::door::AgentDoor;
 use crate::http::pipeline::values;
 
 const METHOD_NOT_FOUND: i64 = -32601;
+/// Bytes of a version that is told back.
+const LONGEST_VERSION: usize = 32;
 const INTERNAL: i64 = -32603;
 const UNSUPPORTED_VERSION: i64 = -32022;
 const UNFIT: &str = "The message does not fit its protocol version.";
@@ -135,19 +137,17 @@ fn plain(error: &mut Value) {
         let versions = &error["data"];
         said["data"] = json!({"supported": versions["supported"]});
         let requested = versions["requested"].as_str();
-        // Its era asks for it back; anything but a date is nobody's version.
-        if let Some(requested) = requested.filter(|text| is_date(text)) {
+        // Its era asks for it back, so far as it looks like the name of a version.
+        if let Some(requested) = requested.filter(|text| is_version_name(text)) {
             said["data"]["requested"] = json!(requested);
         }
     }
     *error = said;
 }
 
-fn is_date(text: &str) -> bool {
-    text.len() == 10
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'-')
+fn is_version_name(text: &str) -> bool {
+    let usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    (1..=LONGEST_VERSION).contains(&text.len()) && text.bytes().all(usual)
 }
 
 fn plain_text(code: i64) -> &'static str {

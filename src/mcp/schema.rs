@@ -152,7 +152,7 @@ fn either(success: &Value) -> Value {
             "schema": {"const": "helix.agent_api.error.v1"},
             "error": {"type": "string"},
             "message": {"type": "string"},
-            "request_id": {"type": ["string", "null"]},
+            "request_id": {"anyOf": [{"type": "string"}, {"type": "null"}]},
             "retryable": {"type": "boolean"},
             "details": {"type": "object"},
         },
