@@ -2,14 +2,14 @@
 //!
 //! | kind | lifecycle | completion |
 //! |---|---|---|
-//! | `run.completed` | completed | completed |
-//! | `run.failed` | failed | failed |
-//! | `run.budget_exhausted` | failed | budget_exhausted |
-//! | `run.cancelled` | cancelled | cancelled |
-//! | `run.needs_input` | waiting | needs_input |
-//! | `run.blocked` | waiting | blocked |
-//! | `run.needs_more_evidence` | waiting | needs_more_evidence |
-//! | `run.conflict_detected` | waiting | conflict_detected |
+//! | `run.completed` | `completed` | `completed` |
+//! | `run.failed` | `failed` | `failed` |
+//! | `run.budget_exhausted` | `failed` | `budget_exhausted` |
+//! | `run.cancelled` | `cancelled` | `cancelled` |
+//! | `run.needs_input` | `waiting` | `needs_input` |
+//! | `run.blocked` | `waiting` | `blocked` |
+//! | `run.needs_more_evidence` | `waiting` | `needs_more_evidence` |
+//! | `run.conflict_detected` | `waiting` | `conflict_detected` |
 //!
 //! A run that starts, or whose turn begins, tells nobody: whoever asked for that knows.
 
