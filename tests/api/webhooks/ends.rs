@@ -1,0 +1,122 @@
+//! Endpoints that go away, more than one sender, and rebuilds.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::receiver::{Receiver, Reply};
+use super::{app, cancelled, states};
+use crate::harness::Client;
+use crate::process::HELIX;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deleted_endpoint_gets_nothing_more_and_what_waited_is_withdrawn() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    let hook = app.webhook(&ana, &receiver.url, &[]).await;
+    receiver.fail(1);
+    cancelled(&client, "ferry-plan-0001").await;
+    app.settle().await;
+    app.delete_webhook(&hook).await;
+    app.advance(Duration::from_secs(48 * 3_600)).await;
+    cancelled(&client, "ferry-plan-0002").await;
+    app.settle().await;
+    assert_eq!(receiver.got().len(), 1);
+    assert!(app.webhook_line(&hook).await.is_null());
+    assert_eq!(states(&app.deliveries(&hook).await), ["withdrawn"]);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ended_is_forgotten_after_thirty_days_and_never_sent_again() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    let hook = app.webhook(&ana, &receiver.url, &[]).await;
+    cancelled(&client, "ferry-plan-0001").await;
+    app.settle().await;
+    app.advance(Duration::from_secs(29 * 24 * 3_600)).await;
+    app.tidy_webhooks().await;
+    assert_eq!(app.deliveries(&hook).await.len(), 1);
+    app.advance(Duration::from_secs(2 * 24 * 3_600)).await;
+    app.tidy_webhooks().await;
+    assert!(app.deliveries(&hook).await.is_empty());
+    app.settle().await;
+    assert_eq!(receiver.got().len(), 1);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_send_each_message_once_and_one_at_a_time() {
+    let mut app = app().await;
+    app.add_server().await;
+    let ana = app.caller("ana").await;
+    let receiver = Receiver::start().await;
+    let hook = app.webhook(&ana, &receiver.url, &[]).await;
+    let (open, gate) = watch::channel(false);
+    receiver.reply([Reply::Held(gate)]);
+    for number in 0..30 {
+        let client = Client::new(&app, &ana).at(number % 2);
+        cancelled(&client, &format!("ferry-plan-{number:04}")).await;
+    }
+    receiver.received(1).await;
+    // Thirty messages wait behind the first, whoever looks for something to send.
+    app.tidy_webhooks().await;
+    assert_eq!(receiver.got().len(), 1);
+    open.send_replace(true);
+    app.settle().await;
+    let got = receiver.got();
+    let ids: std::collections::BTreeSet<&str> = got.iter().map(|got| got.id()).collect();
+    assert_eq!((got.len(), ids.len()), (30, 30));
+    assert!(got.iter().all(|got| got.is_signed_by(&hook)));
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_receiver_holds_up_no_other() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let (slow, quick) = (Receiver::start().await, Receiver::start().await);
+    app.webhook(&ana, &slow.url, &[]).await;
+    app.webhook(&ana, &quick.url, &[]).await;
+    let (open, gate) = watch::channel(false);
+    slow.reply([Reply::Held(gate)]);
+    for number in 0..3 {
+        cancelled(&client, &format!("ferry-plan-{number:04}")).await;
+    }
+    quick.received(3).await;
+    assert!(slow.got().len() <= 1);
+    open.send_replace(true);
+    app.settle().await;
+    assert_eq!(slow.got().len(), 3);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rebuilding_projections_sends_nothing_again() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    app.webhook(&ana, &receiver.url, &[]).await;
+    cancelled(&client, "ferry-plan-0001").await;
+    app.settle().await;
+    let (arguments, environment) = app.serve_process();
+    let settings = arguments.into_iter().skip(1);
+    let rebuilt = tokio::process::Command::new(HELIX)
+        .args(["projections", "rebuild"])
+        .args(settings)
+        .env_clear()
+        .envs(environment)
+        .output()
+        .await
+        .unwrap();
+    assert!(rebuilt.status.success(), "{rebuilt:?}");
+    app.settle().await;
+    assert_eq!(receiver.got().len(), 1);
+    app.finish().await;
+}
