@@ -9,6 +9,8 @@
 
 mod schedule;
 mod sender;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Duration;
