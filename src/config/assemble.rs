@@ -12,8 +12,8 @@ use tracing_subscriber::EnvFilter;
 use super::network::{BaseUrl, PublicUrl};
 use super::parse::{self, Problem};
 use super::sections::{
-    Agent, Config, Data, Database, FacadeLimits, Limits, Log, LogFormat, Server, Solver, SolverKind,
-    WebhookNetwork, Webhooks,
+    Agent, Config, Data, Database, FacadeLimits, Limits, Log, LogFormat, Server, Solver,
+    SolverKind, WebhookNetwork, Webhooks,
 };
 use super::setting::{Kind, Setting};
 use super::table as t;
