@@ -8,3 +8,5 @@
 
 pub mod fold;
 pub mod table;
+
+mod source;

@@ -160,7 +160,7 @@ async fn an_answer_that_is_not_http_is_a_failure() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_address_that_turned_private_is_refused_at_delivery_too() {
+async fn a_plain_or_private_address_is_refused_at_delivery_too() {
     let world = World::new().await;
     for (url, failure) in [
         ("http://127.0.0.1:9/in", "url_not_admitted"),

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use sqlx::{ConnectOptions, Connection, Executor};
 use tokio::sync::watch;
 
 use super::receiver::{Receiver, Reply};
-use super::{app, cancelled, states};
+use super::{app, cancelled, started, states};
 use crate::harness::Client;
 use crate::process::HELIX;
 
@@ -118,5 +119,54 @@ async fn rebuilding_projections_sends_nothing_again() {
     assert!(rebuilt.status.success(), "{rebuilt:?}");
     app.settle().await;
     assert_eq!(receiver.got().len(), 1);
+    // Nor does a cursor that is lost.
+    let mut conn = app.database().options.connect().await.unwrap();
+    let lost = "delete from es.projection where name = 'webhook_outbox'";
+    assert!(conn.execute(lost).await.unwrap().rows_affected() > 0);
+    app.settle().await;
+    assert_eq!(receiver.got().len(), 1);
+    conn.close().await.unwrap();
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_cannot_be_read_is_set_aside_and_the_others_are_told() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    app.webhook(&ana, &receiver.url, &[]).await;
+    let broken = started(&client, "ferry-plan-0001").await;
+    let id = broken.trim_start_matches("run_");
+    let mut conn = app.database().options.connect().await.unwrap();
+    let damage = format!(
+        "alter table es.event disable trigger user;
+         create table public.kept as select payload from es.event where stream_id = '{id}' and seq = 1;
+         update es.event set payload = '{{}}' where stream_id = '{id}' and seq = 1;"
+    );
+    conn.execute(damage.as_str()).await.unwrap();
+    let body = serde_json::json!({"expected_version": 1});
+    client
+        .cancel(&broken, "ferry-plan-0001-end", &body)
+        .await
+        .ok(200);
+    let run = cancelled(&client, "ferry-plan-0002").await;
+    app.settle().await;
+    let got = receiver.got();
+    assert_eq!(got.len(), 1);
+    assert_eq!(got[0].body()["data"]["run_id"], run);
+    let parked = "select count(*) from es.projection_parked where name = 'webhook_outbox'";
+    let parked: i64 = sqlx::query_scalar(parked)
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(parked, 1);
+    let repair = format!(
+        "update es.event set payload = (select payload from public.kept)
+          where stream_id = '{id}' and seq = 1;
+         alter table es.event enable trigger user;"
+    );
+    conn.execute(repair.as_str()).await.unwrap();
+    conn.close().await.unwrap();
     app.finish().await;
 }

@@ -83,3 +83,32 @@ pub fn message(
         data,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_spelled_as_the_contract_fixes_it() {
+        let notice = Notice {
+            kind: NoticeKind::NeedsInput,
+            at: Timestamp::from_millis(1_796_040_000_000),
+            data: NoticeData {
+                run_id: RunId::new(uuid::Uuid::from_u128(1)),
+                version: 3,
+                lifecycle_status: Lifecycle::Waiting,
+                completion_status: Completion::NeedsInput,
+                terminal_authority_status: TerminalAuthority::NotEvaluated,
+                seq: 5,
+            },
+        };
+        let body = String::from_utf8(notice.body().unwrap()).unwrap();
+        assert_eq!(
+            body,
+            "{\"type\":\"run.needs_input\",\"timestamp\":\"2026-11-30T12:00:00.000Z\",\"data\":{\
+             \"run_id\":\"run_00000000-0000-0000-0000-000000000001\",\"version\":3,\
+             \"lifecycle_status\":\"waiting\",\"completion_status\":\"needs_input\",\
+             \"terminal_authority_status\":\"not_evaluated\",\"seq\":5}}"
+        );
+    }
+}
