@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::{ConnectOptions, Connection, Executor};
 use tokio::sync::watch;
 
-use super::receiver::{Receiver, Reply};
+use super::receiver::{Got, Receiver, Reply};
 use super::{app, cancelled, started, states};
 use crate::harness::Client;
 use crate::process::HELIX;
@@ -70,7 +70,7 @@ async fn two_servers_send_each_message_once_and_one_at_a_time() {
     open.send_replace(true);
     app.settle().await;
     let got = receiver.got();
-    let ids: std::collections::BTreeSet<&str> = got.iter().map(|got| got.id()).collect();
+    let ids: std::collections::BTreeSet<&str> = got.iter().map(Got::id).collect();
     assert_eq!((got.len(), ids.len()), (30, 30));
     assert!(got.iter().all(|got| got.is_signed_by(&hook)));
     app.finish().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use helix::testing::Script;
 use serde_json::json;
 
-use super::receiver::Receiver;
+use super::receiver::{Got, Receiver};
 use super::{app, cancelled, started, turn};
 use crate::harness::{Answer, Client};
 
@@ -73,7 +73,7 @@ async fn every_state_in_which_a_run_rests_is_told_as_the_run_door_shows_it() {
     check_told(&receiver, &client.inspect(&run).await, "run.cancelled");
     assert_eq!(receiver.got().len(), 8, "nothing else was told");
     let got = receiver.got();
-    let ids: std::collections::BTreeSet<&str> = got.iter().map(|got| got.id()).collect();
+    let ids: std::collections::BTreeSet<&str> = got.iter().map(Got::id).collect();
     assert_eq!(ids.len(), 8, "each message has its own id");
     for got in &got {
         assert!(got.is_signed_by(&hook), "{got:?}");
