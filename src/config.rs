@@ -26,7 +26,8 @@ pub use fault::{Fault, Faults};
 pub use network::{BaseUrl, PublicUrl};
 pub use sections::{
     Agent, Config, Data, Database, ExternalIssuer, FacadeLimits, Issuer, JwksNetwork, Limits,
-    LocalIssuer, Log, LogFormat, OAuth, Server, Solver, SolverKind, TokenType,
+    LocalIssuer, Log, LogFormat, OAuth, Server, Solver, SolverKind, TokenType, WebhookNetwork,
+    Webhooks,
 };
 pub use setting::{Kind, Section, Setting, Visibility};
 pub use values::{Environment, Flags, Source};

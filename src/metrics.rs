@@ -41,6 +41,12 @@ pub struct Inner {
     pub projection_lag: IntGaugeVec,
     pub projection_parked: IntGaugeVec,
     pub recovered: IntCounterVec,
+    pub webhook_attempts: HistogramVec,
+    pub webhook_messages: IntCounterVec,
+    pub webhook_waiting: IntGauge,
+    pub webhook_oldest: IntGauge,
+    pub webhook_disabled: IntGauge,
+    pub webhook_lag: IntGauge,
 }
 
 const SECONDS: &[f64] = &[
@@ -71,6 +77,12 @@ impl Metrics {
             projection_lag: gauges(r, "projection_lag_events", "Events a projection has not folded yet.", &["projection"])?,
             projection_parked: gauges(r, "projection_parked_streams", "Streams parked by a projection.", &["projection"])?,
             recovered: counters(r, "runs_swept_total", "Runs changed by the sweeper, by transition.", &["transition"])?,
+            webhook_attempts: histograms(r, "webhook_attempt_duration_seconds", "Time of one attempt to deliver a webhook message, by result.", &["result"])?,
+            webhook_messages: counters(r, "webhook_messages_total", "Webhook messages made by this process, and ended by it.", &["result"])?,
+            webhook_waiting: gauge(r, "webhook_waiting_messages", "Webhook messages that wait to be delivered.")?,
+            webhook_oldest: gauge(r, "webhook_oldest_waiting_seconds", "Age of the oldest webhook message that waits.")?,
+            webhook_disabled: gauge(r, "webhook_disabled_endpoints", "Webhook endpoints that are disabled.")?,
+            webhook_lag: gauge(r, "webhook_lag_events", "Events that nobody has looked at for webhook endpoints.")?,
             registry,
         };
         Ok(Self {

@@ -141,6 +141,30 @@ impl fmt::Debug for Fetched {
     }
 }
 
+impl Fetched {
+    /// All but the body.
+    fn head(response: &Response) -> Self {
+        let said = |name: HeaderName| {
+            let value = response.headers().get(name);
+            value
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned)
+        };
+        Self {
+            status: response.status().as_u16(),
+            media_type: said(CONTENT_TYPE)
+                .as_deref()
+                .map(essence)
+                .unwrap_or_default(),
+            location: said(LOCATION),
+            retry_after: said(RETRY_AFTER)
+                .and_then(|text| text.trim().parse().ok())
+                .map(Duration::from_secs),
+            body: Vec::new(),
+        }
+    }
+}
+
 /// Sends one request at a time, under one deadline and one limit of bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct GuardedFetch {
@@ -175,32 +199,40 @@ impl GuardedFetch {
             .map_err(|_| FetchError::TooSlow)?
     }
 
+    /// As [`Self::send`], where the status is the whole answer: no byte of a body is read.
+    pub async fn tell(&self, request: Outgoing) -> Result<Fetched, FetchError> {
+        let told = async { Ok(Fetched::head(&self.response(request).await?)) };
+        tokio::time::timeout(self.limits.deadline, told)
+            .await
+            .map_err(|_| FetchError::TooSlow)?
+    }
+
+    /// Whether `url` may be asked anything now; asks nothing.
+    pub async fn admit(&self, url: &Url) -> Result<(), FetchError> {
+        tokio::time::timeout(self.limits.deadline, self.client(url))
+            .await
+            .map_err(|_| FetchError::TooSlow)?
+            .map(drop)
+    }
+
     async fn attempt(&self, request: Outgoing) -> Result<Fetched, FetchError> {
+        let response = self.response(request).await?;
+        let head = Fetched::head(&response);
+        Ok(Fetched {
+            body: self.body(response).await?,
+            ..head
+        })
+    }
+
+    async fn response(&self, request: Outgoing) -> Result<Response, FetchError> {
         let client = self.client(&request.url).await?;
-        let response = client
+        client
             .request(request.method, request.url)
             .headers(request.headers)
             .body(request.body)
             .send()
             .await
-            .map_err(|_| FetchError::Unreachable)?;
-        let said = |name: HeaderName| {
-            let value = response.headers().get(name);
-            value
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned)
-        };
-        let (media_type, location, retry_after) =
-            (said(CONTENT_TYPE), said(LOCATION), said(RETRY_AFTER));
-        Ok(Fetched {
-            status: response.status().as_u16(),
-            media_type: media_type.as_deref().map(essence).unwrap_or_default(),
-            location,
-            retry_after: retry_after
-                .and_then(|text| text.trim().parse().ok())
-                .map(Duration::from_secs),
-            body: self.body(response).await?,
-        })
+            .map_err(|_| FetchError::Unreachable)
     }
 
     async fn client(&self, url: &Url) -> Result<Client, FetchError> {

@@ -21,11 +21,12 @@ use crate::http::serve;
 use crate::metrics::Metrics;
 use crate::store::keyring::KeyringError;
 use crate::store::{Core, CoreConfig};
+use crate::worker::outbox::{Outbox, OutboxSettings};
 use crate::worker::projector::Projectors;
 use crate::worker::sweeper::Sweeper;
 use database::{Database, DatabaseError};
 
-pub use parts::{SolverParts, solver};
+pub use parts::{SolverParts, solver, webhook_reach};
 
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,7 @@ pub struct Running {
     pub runs: Runs,
     pub sweeper: Sweeper,
     pub projectors: Projectors,
+    pub outbox: Outbox,
     pub data_dir: PathBuf,
     readiness: Readiness,
     handles: Vec<ServerHandle>,
@@ -131,6 +133,9 @@ impl Running {
         tasks.spawn(sweeper.clone().run());
         let projectors = Projectors::new(Arc::clone(runs.core()));
         tasks.spawn(projectors.clone().run());
+        let settings = OutboxSettings::new(parts::webhook_reach(config));
+        let outbox = Outbox::new(Arc::clone(runs.core()), settings);
+        tasks.spawn(outbox.clone().run());
         readiness.open(Arc::new(door));
         Ok(Self {
             address,
@@ -139,6 +144,7 @@ impl Running {
             runs,
             sweeper,
             projectors,
+            outbox,
             data_dir: config.data.dir.clone(),
             readiness,
             handles,

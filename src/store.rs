@@ -28,6 +28,7 @@ pub mod sealing;
 pub mod survey;
 pub mod upcast;
 pub mod watch;
+pub mod webhooks;
 
 mod core;
 #[cfg(test)]

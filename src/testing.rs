@@ -12,6 +12,7 @@
 mod invariants;
 mod model_server;
 mod script;
+mod webhooks;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -38,6 +39,7 @@ pub use crate::solver::seam::TurnInput;
 pub use helix_aggregates::access::account::command::AccountType;
 pub use model_server::{Asked, ModelServer, Speech};
 pub use script::{Gate, Script};
+pub use webhooks::Hook;
 
 /// The secret of the local HS256 lane in tests.
 const SECRET: &str = "tests-only-secret-of-more-than-32-characters";
@@ -322,6 +324,7 @@ impl TestApp {
     pub async fn settle(&self) {
         while self.servers[0].sweeper.sweep().await.unwrap() > 0 {}
         self.servers[0].projectors.settle().await.unwrap();
+        self.servers[0].outbox.settle().await.unwrap();
     }
 
     /// Stops every server, then checks what must hold after any history: the chain of every

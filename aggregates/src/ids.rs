@@ -75,19 +75,41 @@ uuid_id!(OperationId, "op_", "operation_ref");
 uuid_id!(TurnId, "turn_", "turn_id");
 uuid_id!(TraceId, "trace_", "trace_id");
 uuid_id!(EventId, "evt_", "event_id");
+uuid_id!(
+    /// A webhook endpoint. Its UUID is the id of the endpoint's event stream.
+    WebhookId, "wh_", "webhook_id"
+);
+uuid_id!(
+    /// One message to one endpoint, whatever number of times it is sent.
+    MessageId, "msg_", "message_id"
+);
+
+impl MessageId {
+    /// The id of the message that tells `webhook` of one event, derived so that it is always the
+    /// same.
+    pub fn of(webhook: WebhookId, stream: Uuid, seq: u64) -> Self {
+        Self(derived("webhook-message", &[webhook.uuid(), stream], seq))
+    }
+}
 
 impl EventId {
     /// The id of one event, derived from its place so that every replay names it alike.
     pub fn of(stream: Uuid, seq: u64) -> Self {
-        let mut hasher = Sha256::new();
-        hasher.update(b"event-id");
-        hasher.update(stream.as_bytes());
-        hasher.update(seq.to_be_bytes());
-        let digest = hasher.finalize();
-        let mut bytes = [0; 16];
-        bytes.copy_from_slice(&digest[..16]);
-        Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+        Self(derived("event-id", &[stream], seq))
     }
+}
+
+fn derived(label: &str, streams: &[Uuid], seq: u64) -> Uuid {
+    let mut hasher = Sha256::new();
+    hasher.update(label.as_bytes());
+    for stream in streams {
+        hasher.update(stream.as_bytes());
+    }
+    hasher.update(seq.to_be_bytes());
+    let digest = hasher.finalize();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
 /// `true` when the text has the outward shape of a run id (`agent-api` 1.4), known or not.

@@ -14,6 +14,8 @@ use std::path::Path;
 
 use helix_aggregates::access::account::event::AccountEvent;
 use helix_aggregates::access::agent_account::event::AgentAccountEvent;
+use helix_aggregates::access::webhook::event::WebhookEvent;
+use helix_aggregates::access::webhook::kind::{TURNING_POINTS, ends_step};
 use helix_aggregates::agent::evidence::event::EvidenceEvent;
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::event::{BudgetExhausted, RunEvent, RunFailed};
@@ -68,6 +70,14 @@ shapes!(BINDING, binding_file, AgentAccountEvent;
     AgentAccountEvent::Revoked(_) => "agent_account_revoked.1",
 );
 
+shapes!(WEBHOOK, webhook_file, WebhookEvent;
+    WebhookEvent::Created(_) => "webhook_created.1",
+    WebhookEvent::SecretRotated(_) => "webhook_secret_rotated.1",
+    WebhookEvent::Disabled(_) => "webhook_disabled.1",
+    WebhookEvent::Enabled(_) => "webhook_enabled.1",
+    WebhookEvent::Deleted(_) => "webhook_deleted.1",
+);
+
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
@@ -118,8 +128,13 @@ fn every_binding_event_reads_back() {
 }
 
 #[test]
+fn every_webhook_event_reads_back() {
+    reads_back(WEBHOOK, webhook_file);
+}
+
+#[test]
 fn no_golden_file_is_without_its_event() {
-    let known: BTreeSet<String> = [RUN, EVIDENCE, ACCOUNT, BINDING]
+    let known: BTreeSet<String> = [RUN, EVIDENCE, ACCOUNT, BINDING, WEBHOOK]
         .concat()
         .into_iter()
         .map(|file| format!("{file}.json"))
@@ -129,6 +144,18 @@ fn no_golden_file_is_without_its_event() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(present, known);
+}
+
+#[test]
+fn the_turning_points_are_the_events_that_can_end_a_step() {
+    for file in RUN {
+        let event: RunEvent = serde_json::from_value(golden(file)).unwrap();
+        let listed = TURNING_POINTS.contains(&event.name());
+        assert!(listed || !ends_step(&event), "{file}");
+        // A recovery ends a step only when the sweeper made it.
+        let recovery = event.name() == "runtime_recovered";
+        assert!(!listed || recovery || ends_step(&event), "{file}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@
 mod check;
 mod page;
 mod rebuild;
-mod state;
+pub(crate) mod state;
 
 use std::collections::HashMap;
 use std::fmt;

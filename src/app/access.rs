@@ -1,4 +1,5 @@
-//! Use cases of accounts and of the identities that act for them.
+//! Use cases of accounts, of the identities that act for them and of the endpoints that are told.
 
 pub mod accounts;
 pub mod admission;
+pub mod webhooks;

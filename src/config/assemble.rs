@@ -12,7 +12,8 @@ use tracing_subscriber::EnvFilter;
 use super::network::{BaseUrl, PublicUrl};
 use super::parse::{self, Problem};
 use super::sections::{
-    Agent, Config, Data, Database, FacadeLimits, Limits, Log, LogFormat, Server, Solver, SolverKind,
+    Agent, Config, Data, Database, FacadeLimits, Limits, Log, LogFormat, Server, Solver,
+    SolverKind, WebhookNetwork, Webhooks,
 };
 use super::setting::{Kind, Setting};
 use super::table as t;
@@ -105,6 +106,7 @@ pub fn config(values: &Values, folder: &Path, notes: &mut Notes) -> Config {
         oauth: super::oauth::section(&mut reader, production),
         limits: limits(&mut reader),
         solver: solver(&mut reader),
+        webhooks: webhooks(&mut reader),
         log: log(&mut reader),
         server,
         production,
@@ -312,6 +314,15 @@ fn solver(reader: &mut Reader<'_>) -> Solver {
             .collect(),
         repository: reader.path(&t::REPOSITORY),
     }
+}
+
+fn webhooks(reader: &mut Reader<'_>) -> Webhooks {
+    let network = if reader.is_on(&t::WEBHOOK_ALLOW_PRIVATE) {
+        WebhookNetwork::Any
+    } else {
+        WebhookNetwork::PublicOnly
+    };
+    Webhooks { network }
 }
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::assemble::Reader;
 use super::network::PublicUrl;
-use super::sections::Config;
+use super::sections::{Config, WebhookNetwork};
 use super::setting::{Setting, Visibility};
 use super::table::{self as t, SETTINGS};
 use super::values::Source;
@@ -29,6 +29,12 @@ pub fn judge(config: &Config, reader: &mut Reader<'_>, folder: &Path) {
         reader.fault(
             &t::ALLOW_LOCAL_HS256,
             "production refuses the local HS256 lane",
+        );
+    }
+    if config.webhooks.network == WebhookNetwork::Any {
+        reader.fault(
+            &t::WEBHOOK_ALLOW_PRIVATE,
+            "production sends webhooks to public https addresses alone",
         );
     }
     if config.server.allowed_hosts.is_empty() {

@@ -23,6 +23,7 @@ pub struct Config {
     pub oauth: OAuth,
     pub limits: Limits,
     pub solver: Solver,
+    pub webhooks: Webhooks,
     pub log: Log,
     /// Strict mode: a configuration that violates its rules never becomes a `Config`.
     pub production: bool,
@@ -166,6 +167,19 @@ pub struct Solver {
 pub enum SolverKind {
     CorpusExtract,
     OpenAi(ModelSettings),
+}
+
+#[derive(Debug, Clone)]
+pub struct Webhooks {
+    pub network: WebhookNetwork,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookNetwork {
+    /// https on port 443 and public addresses only (`access` 4.3).
+    PublicOnly,
+    /// Never in production.
+    Any,
 }
 
 #[derive(Debug, Clone)]

@@ -81,6 +81,8 @@ settings! {
         "Longest turn in milliseconds, clamped to 1000..900000";
     MAX_TURNS = "max_turns" ["HELIX_MAX_TURNS"] Kind::Integer, Text("256"), Open, Agent,
         "Turns one process runs at a time (1..4096); a continue beyond them is answered 503";
+    WEBHOOK_ALLOW_PRIVATE = "webhook_allow_private" ["HELIX_WEBHOOK_ALLOW_PRIVATE"] Kind::Switch, Text("off"), Open, Agent,
+        "Send webhooks to plain http and private addresses too: for trying things out, refused in production";
     DEVELOPERS = "developer_profile_ids" ["HELIX_DEVELOPER_PROFILE_IDS"] Kind::List, Unset, Open, Agent,
         "Profile ids, e-mail addresses or subjects whose developer type counts in production";
     OAUTH_ISSUER = "agent_oauth_issuer" ["HELIX_AGENT_OAUTH_ISSUER"] Kind::Url, Unset, Open, OAuth,

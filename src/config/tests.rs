@@ -435,6 +435,20 @@ fn production_needs_https_everywhere_and_secrets_in_a_private_file() {
 }
 
 #[test]
+fn webhooks_to_private_addresses_are_for_trying_things_out() {
+    let open = ("HELIX_WEBHOOK_ALLOW_PRIVATE", "1");
+    let network = |environment: &[_]| Case::new().config(environment).webhooks.network;
+    assert_eq!(network(&[]), WebhookNetwork::PublicOnly);
+    assert_eq!(network(&[open]), WebhookNetwork::Any);
+    let mut settings = PRODUCTION.to_vec();
+    settings.push(open);
+    assert_eq!(
+        Case::new().faults(&settings),
+        ["HELIX_WEBHOOK_ALLOW_PRIVATE: production sends webhooks to public https addresses alone"]
+    );
+}
+
+#[test]
 fn production_needs_a_public_address() {
     let faults = Case::new().faults(&[PRODUCTION[0], PRODUCTION[2]]);
     assert_eq!(

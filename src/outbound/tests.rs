@@ -288,3 +288,38 @@ fn what_is_sent_and_what_came_back_are_not_printed() {
         "{printed}"
     );
 }
+
+#[tokio::test]
+async fn a_status_is_the_whole_answer_when_something_is_told() {
+    let server = KeyServer::start(Answer::status(
+        "202 Accepted",
+        &["retry-after: 7"],
+        "more than one byte",
+    ))
+    .await;
+    let limits = FetchLimits {
+        bytes: 1,
+        ..FetchLimits::default()
+    };
+    let guard = GuardedFetch::new(Reach::Anywhere, limits);
+    let request = Outgoing::post(server.url.clone(), "application/json", b"{}".to_vec());
+    let told = guard.tell(request).await.unwrap();
+    assert_eq!((told.status, told.body.len()), (202, 0));
+    assert_eq!(told.retry_after, Some(Duration::from_secs(7)));
+}
+
+#[tokio::test]
+async fn an_address_is_admitted_or_refused_without_being_asked_anything() {
+    let server = KeyServer::start(Answer::json(&json!({}))).await;
+    assert_eq!(anywhere().admit(&server.url).await, Ok(()));
+    assert_eq!(server.requests(), 0);
+    let inner = url("https://127.0.0.1/");
+    assert_eq!(
+        public().admit(&inner).await,
+        Err(FetchError::AddressNotPublic)
+    );
+    assert_eq!(
+        public().admit(&server.url).await,
+        Err(FetchError::UrlNotAdmitted)
+    );
+}

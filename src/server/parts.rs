@@ -12,12 +12,14 @@ use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig}
 use crate::config::SolverKind as Chosen;
 use crate::config::{
     BaseUrl, Config, ExternalIssuer, FacadeLimits, JwksNetwork, LocalIssuer, OAuth, TokenType,
+    WebhookNetwork,
 };
 use crate::http::door::{AgentDoor, FaceLimits};
 use crate::http::permits::Permits;
 use crate::http::protected_resource::ProtectedResource;
 use crate::http::rate_limit::WindowLimiter;
 use crate::http::transport::{Mode, TransportRules, TransportSettings};
+use crate::outbound::Reach;
 use crate::solver::corpora::{Corpora, CorporaConfig, Progress};
 use crate::solver::engine::{Engine, SolverKind};
 use crate::solver::tools::extract::PdfReading;
@@ -51,6 +53,14 @@ pub(super) fn run_settings(config: &Config) -> RunSettings {
         turn_timeout: config.agent.turn_timeout,
         max_turns: usize::from(config.agent.max_turns),
         policy: DataPolicy::new(config.agent.database_scopes.iter().cloned()),
+    }
+}
+
+/// Where webhooks may go.
+pub fn webhook_reach(config: &Config) -> Reach {
+    match config.webhooks.network {
+        WebhookNetwork::PublicOnly => Reach::Public,
+        WebhookNetwork::Any => Reach::Anywhere,
     }
 }
 

@@ -4,6 +4,8 @@
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::webhooks::{self, WebhookChange};
+
 /// One row change. Texts arrive sealed or as MACs: nothing here is readable.
 #[derive(Debug, Clone)]
 pub enum LedgerChange {
@@ -29,6 +31,7 @@ pub enum LedgerChange {
         reason: &'static str,
         at_ms: i64,
     },
+    Webhook(WebhookChange),
 }
 
 /// A data key as the database may see it.
@@ -86,6 +89,7 @@ pub async fn apply(conn: &mut PgConnection, change: &LedgerChange) -> Result<(),
         .await
         .map(drop),
         LedgerChange::LinkBinding(binding) => link_binding(conn, binding).await,
+        LedgerChange::Webhook(change) => webhooks::apply(conn, change).await,
         LedgerChange::Revoke { row_id, reason, at_ms } => sqlx::query(
             "update access.ledger set revoked_at_ms = $2, revoked_reason = $3
               where row_id = $1 and revoked_at_ms is null",

@@ -37,7 +37,7 @@ pub(super) async fn live_version(
 }
 
 /// Holds the cursor of a lane until the transaction ends and tells its position.
-pub(super) async fn lock_cursor(
+pub(crate) async fn lock_cursor(
     conn: &mut PgConnection,
     name: &str,
     scope: Scope,
@@ -61,7 +61,7 @@ pub(super) async fn lock_cursor(
     Ok(unsigned(pos))
 }
 
-pub(super) async fn move_cursor(
+pub(crate) async fn move_cursor(
     conn: &mut PgConnection,
     name: &str,
     scope: Scope,
@@ -115,7 +115,7 @@ pub(super) async fn parked_of(
     Ok(rows.into_iter().collect())
 }
 
-pub(super) async fn park(
+pub(crate) async fn park(
     conn: &mut PgConnection,
     name: &str,
     scope: Scope,

@@ -1,0 +1,52 @@
+//! Rotation.
+
+use std::time::Duration;
+
+use super::receiver::Receiver;
+use super::{app, cancelled};
+use crate::harness::Client;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn for_a_day_after_a_rotation_both_secrets_sign_and_then_the_new_one_alone() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    let old = app.webhook(&ana, &receiver.url, &[]).await;
+    let new = app.rotate_webhook(&old).await;
+    cancelled(&client, "ferry-plan-0001").await;
+    app.settle().await;
+    app.advance(Duration::from_secs(24 * 3_600)).await;
+    cancelled(&client, "ferry-plan-0002").await;
+    app.settle().await;
+    let got = receiver.got();
+    let [during, after] = got.as_slice() else {
+        panic!("{got:?}")
+    };
+    assert!(during.is_signed_by(&old) && during.is_signed_by(&new));
+    assert_eq!(during.signatures(), 2);
+    assert!(!after.is_signed_by(&old) && after.is_signed_by(&new));
+    assert_eq!(after.signatures(), 1);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_waits_is_signed_by_the_secret_of_its_attempt() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    let first = app.webhook(&ana, &receiver.url, &[]).await;
+    receiver.fail(1);
+    cancelled(&client, "ferry-plan-0001").await;
+    app.settle().await;
+    let second = app.rotate_webhook(&first).await;
+    let third = app.rotate_webhook(&second).await;
+    app.advance(Duration::from_secs(6)).await;
+    app.settle().await;
+    let got = receiver.got();
+    assert!(got[0].is_signed_by(&first));
+    assert!(!got[1].is_signed_by(&first), "replaced twice");
+    assert!(got[1].is_signed_by(&second) && got[1].is_signed_by(&third));
+    app.finish().await;
+}
