@@ -17,6 +17,8 @@ create table worker.offer (
     claimed_at_ms bigint not null,
     -- capabilities admitted to the run; empty when there are none
     tools text[] not null,
+    -- what the executing process adds to the log: the turn's ids, and the capabilities it can answer
+    shown jsonb not null,
     -- the process that executes the turn
     holder uuid not null,
     holder_until_ms bigint not null,

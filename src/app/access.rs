@@ -2,3 +2,4 @@
 
 pub mod accounts;
 pub mod admission;
+pub mod worker_tokens;

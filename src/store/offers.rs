@@ -6,6 +6,7 @@
 
 mod taken;
 
+use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
@@ -38,6 +39,8 @@ pub struct NewOffer {
     pub credential: Option<Uuid>,
     pub claimed_at_ms: i64,
     pub tools: Vec<String>,
+    /// What the holder knows of the turn beside the log; no text of anybody.
+    pub shown: Value,
     pub holder: Uuid,
     /// Milliseconds until the turn's deadline.
     pub left_ms: i64,
@@ -88,8 +91,9 @@ pub async fn open(pool: &PgPool, new: &NewOffer) -> Result<Option<u64>, StoreErr
     let query = sqlx::query(
         "with opened as (
              insert into worker.offer (offer_id, lane, run_id, run_version, stream_version, key_id,
-                    credential, claimed_at_ms, tools, holder, holder_until_ms, deadline_ms, offered_at_ms)
-             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now_ms + $11, now_ms + $12, now_ms
+                    credential, claimed_at_ms, tools, shown, holder, holder_until_ms, deadline_ms,
+                    offered_at_ms)
+             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now_ms + $12, now_ms + $13, now_ms
                from (select es.now_ms() as now_ms) clock
               where exists (select 1 from es.stream s
                              where s.lane = $2 and s.stream_id = $3 and s.version = $5)
@@ -106,6 +110,7 @@ pub async fn open(pool: &PgPool, new: &NewOffer) -> Result<Option<u64>, StoreErr
     .bind(new.credential)
     .bind(new.claimed_at_ms)
     .bind(&new.tools)
+    .bind(&new.shown)
     .bind(new.holder)
     .bind(HOLDER_LEASE_MS)
     .bind(new.left_ms);

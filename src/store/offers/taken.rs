@@ -4,6 +4,7 @@
 //! does have one order, and judges the fence itself: bearer, worker, leases, deadline, and that the
 //! run is where the turn's claim left it.
 
+use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
@@ -36,6 +37,8 @@ pub struct Fence {
 #[derive(Debug, Clone)]
 pub struct Claim {
     pub offer: Offer,
+    /// What the holder knows of the turn beside the log.
+    pub shown: Value,
     pub lease_until_ms: i64,
 }
 
@@ -61,7 +64,7 @@ pub async fn claim(
                 set state = 'taken', attempt = o.attempt + 1, turn_hash = $2, worker_row = $1,
                     worker_until_ms = n.now_ms + $4, moved = o.moved + 1
                from next n where o.offer_id = n.offer_id
-             returning {OFFER}, o.worker_until_ms)
+             returning {OFFER}, o.shown, o.worker_until_ms)
          select exists (select 1 from live) as live, taken.*
            from (values (1)) as one left join taken on true"
     );
@@ -77,6 +80,7 @@ pub async fn claim(
     }
     Ok(Some(Claim {
         offer: offer_of(&row)?,
+        shown: row.try_get("shown")?,
         lease_until_ms: row.try_get("worker_until_ms")?,
     }))
 }
