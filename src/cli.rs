@@ -25,6 +25,7 @@ mod run;
 pub mod serve;
 pub mod settings;
 mod verify;
+pub mod worker;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -77,6 +78,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Create, list, link and unlink accounts
     Account(account::AccountArgs),
+    /// Create, list and revoke the tokens of external workers
+    Worker(worker::WorkerArgs),
     /// Look after the key file
     Key(key::KeyArgs),
     /// Start, continue and read runs, as an ordinary client of a server
@@ -108,6 +111,7 @@ impl Command {
             Self::Serve(args) => Some(&args.settings),
             Self::Demo(args) => Some(&args.settings),
             Self::Account(args) => Some(&args.settings),
+            Self::Worker(args) => Some(&args.settings),
             Self::Key(args) => Some(&args.settings),
             Self::Replay(args) => Some(&args.settings),
             Self::Projections(args) => Some(&args.settings),
@@ -195,6 +199,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<Exit, Failure> 
         Command::Serve(args) => serve::run(args, context).await,
         Command::Demo(args) => demo::run(args, context).await,
         Command::Account(args) => account::run(args, context).await,
+        Command::Worker(args) => worker::run(args, context).await,
         Command::Key(args) => key::run(args, context).await,
         Command::Run(args) => run::run(args, context).await,
         Command::Replay(args) => replay::run(args, context).await,

@@ -27,7 +27,7 @@ use tempfile::TempDir;
 use crate::app::access::accounts::{Accounts, LinkTuple};
 use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, Environment, Flags};
-use crate::server::{self, Running};
+use crate::server::{self, Running, TurnParts};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
 
@@ -139,12 +139,12 @@ impl TestApp {
     /// Another server on the same database and key file, as another process would be.
     pub async fn add_server(&mut self) {
         let config = self.config(self.servers.len());
-        let executor: Arc<dyn TurnExecutor> = match self.setup.turns {
-            Turns::Scripted => Arc::new(self.script.clone()),
-            Turns::Solved => server::solver(&config, PdfReading::OnThread, &|_| {}).engine,
+        let turns: TurnParts = match self.setup.turns {
+            Turns::Scripted => (Arc::new(self.script.clone()) as Arc<dyn TurnExecutor>).into(),
+            Turns::Solved => (&server::solver(&config, PdfReading::OnThread, &|_| {})).into(),
         };
         self.servers
-            .push(Running::start(&config, executor).await.unwrap());
+            .push(Running::start(&config, turns).await.unwrap());
     }
 
     fn config(&self, number: usize) -> Config {

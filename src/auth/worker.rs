@@ -57,7 +57,11 @@ mod tests {
             format!("Bearer {other}"),
             format!("Bearer {}x", &token[..token.len() - 1]),
         ] {
-            assert_eq!(taken(&[header.clone()]), Err(WorkerBearerError::Unauthorized), "{header}");
+            assert_eq!(
+                taken(&[header.clone()]),
+                Err(WorkerBearerError::Unauthorized),
+                "{header}"
+            );
         }
         assert_eq!(taken(&[]), Err(WorkerBearerError::Unauthorized));
         let twice = format!("Bearer {token}");

@@ -115,14 +115,17 @@ pub async fn open(pool: &PgPool, new: &NewOffer) -> Result<Option<u64>, StoreErr
     .bind(HOLDER_LEASE_MS)
     .bind(new.left_ms);
     let row = in_time(query.fetch_optional(pool)).await?;
-    row.map(|row| Ok(unsigned(row.try_get("rung")?))).transpose()
+    row.map(|row| Ok(unsigned(row.try_get("rung")?)))
+        .transpose()
 }
 
 /// Where an offer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Nobody has it, and that for so many milliseconds.
-    Open { for_ms: i64 },
+    Open {
+        for_ms: i64,
+    },
     /// A worker has it, or has handed in its product.
     Taken,
     Withdrawn,
@@ -281,9 +284,8 @@ pub async fn sweep(pool: &PgPool) -> Result<(), StoreError> {
     )
     .bind(MESSAGES_KEPT_MS);
     in_time(messages.execute(pool)).await?;
-    let offers = sqlx::query(
-        "delete from worker.offer where deadline_ms < (select es.now_ms()) - $1",
-    )
-    .bind(KEPT_MS);
+    let offers =
+        sqlx::query("delete from worker.offer where deadline_ms < (select es.now_ms()) - $1")
+            .bind(KEPT_MS);
     in_time(offers.execute(pool)).await.map(drop)
 }

@@ -123,7 +123,10 @@ impl WorkerTokens {
         let row_id = token_id.uuid();
         let stamp = self.core.clock.stamp();
         let at_ms = stamp.at.millis();
-        let (wrapped, key) = self.core.keyring.make(self.core.ids.uuid(), &owner, at_ms)?;
+        let (wrapped, key) = self
+            .core
+            .keyring
+            .make(self.core.ids.uuid(), &owner, at_ms)?;
         let row = WorkerTokenRow {
             token_hash,
             row_id,
@@ -227,7 +230,7 @@ impl WorkerTokens {
 
 /// The worker behind the hash of a token's text, or `unauthorized`.
 pub async fn admit(core: &Core, token_hash: &[u8; 32]) -> Result<WorkerCaller, Problem> {
-    let row_id = worker_tokens::live(&core.reads, token_hash).await?;
+    let row_id = worker_tokens::live(&core.admissions, token_hash).await?;
     row_id
         .map(|row_id| WorkerCaller { row_id })
         .ok_or_else(|| Problem::new(Code::Unauthorized))

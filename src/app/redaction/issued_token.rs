@@ -53,11 +53,15 @@ pub fn spell(kind: &str, random: &[u8; 32]) -> String {
 /// Whether the whole of `text` is a token of `kind` with a good checksum. Says nothing of whether
 /// it was ever issued here.
 pub fn is_spelled(text: &str, kind: &str) -> bool {
-    let rest = text.strip_prefix("hx_").and_then(|rest| rest.strip_prefix(kind));
-    rest.and_then(|rest| rest.strip_prefix('_')).is_some_and(|digits| {
-        digits.len() == DIGITS + CHECKSUM_DIGITS
-            && digits.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    }) && is_issued(text)
+    let rest = text
+        .strip_prefix("hx_")
+        .and_then(|rest| rest.strip_prefix(kind));
+    rest.and_then(|rest| rest.strip_prefix('_'))
+        .is_some_and(|digits| {
+            digits.len() == DIGITS + CHECKSUM_DIGITS
+                && digits.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+        && is_issued(text)
 }
 
 /// A big-endian number in base62, left-padded.
@@ -129,7 +133,12 @@ mod tests {
         }
         assert_eq!(spell("nt", &bytes), ISSUED);
         assert!(is_spelled(ISSUED, "nt"));
-        for text in ["", "hx_nt_", &ISSUED.replace("rGb8", "rGb9"), &format!("{ISSUED}0")] {
+        for text in [
+            "",
+            "hx_nt_",
+            &ISSUED.replace("rGb8", "rGb9"),
+            &format!("{ISSUED}0"),
+        ] {
             assert!(!is_spelled(text, "nt"), "{text}");
         }
         assert!(!is_spelled(ISSUED, "wk"));

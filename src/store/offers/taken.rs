@@ -23,7 +23,8 @@ const LIVE: &str = "live as (
     select row_id from access.ledger where row_id = $1 and revoked_at_ms is null for share)";
 
 /// What holds of an offer `o`, its run's stream `s` and `now_ms` while the present attempt may act.
-const CURRENT: &str = "o.state = 'taken' and o.worker_until_ms > now_ms and o.holder_until_ms > now_ms
+const CURRENT: &str =
+    "o.state = 'taken' and o.worker_until_ms > now_ms and o.holder_until_ms > now_ms
     and o.deadline_ms > now_ms and s.version = o.stream_version";
 
 /// Who acts on which attempt, by hashes alone.
@@ -89,9 +90,13 @@ pub async fn claim(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beat {
     /// The lease is renewed.
-    Held { until_ms: i64 },
+    Held {
+        until_ms: i64,
+    },
     /// The turn is over for a reason of the run's; the lease is left to pass.
-    Stopped { until_ms: i64 },
+    Stopped {
+        until_ms: i64,
+    },
     Fenced,
 }
 

@@ -74,8 +74,12 @@ pub fn read(product: &Value, path: Vec<Value>, issues: &mut Issues) -> Draft {
 fn complete(draft: &mut Draft) {
     if draft.digest.is_empty() {
         let conflicts = draft.conflicts.iter();
-        let conflicts = conflicts.map(|one| (format!("Sources disagree: {}", one.text), &one.spans));
-        let claims = draft.claims.iter().map(|one| (one.text.clone(), &one.spans));
+        let conflicts =
+            conflicts.map(|one| (format!("Sources disagree: {}", one.text), &one.spans));
+        let claims = draft
+            .claims
+            .iter()
+            .map(|one| (one.text.clone(), &one.spans));
         let lines: Vec<String> = conflicts
             .chain(claims)
             .map(|(text, spans)| marked(&text, spans))

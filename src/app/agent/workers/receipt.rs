@@ -19,7 +19,14 @@ const STEP: i64 = 16;
 
 /// `None` while the turn is under way; `Some(None)` when it ended without its product.
 pub(super) async fn of(core: &Core, offer: &Offer) -> Result<Option<Option<Value>>, StoreError> {
-    let stored = read::events(&core.pool, offer.lane, offer.run, offer.stream_version, STEP).await?;
+    let stored = read::events(
+        &core.pool,
+        offer.lane,
+        offer.run,
+        offer.stream_version,
+        STEP,
+    )
+    .await?;
     if stored.is_empty() {
         return Ok(None);
     }
@@ -30,9 +37,9 @@ pub(super) async fn of(core: &Core, offer: &Offer) -> Result<Option<Option<Value
             Step::Authority(status) => authority = Some(status),
             Step::Closed(closing) => {
                 let closing = closing.filter(|closing| judged(closing));
-                return Ok(Some(closing.map(|closing| {
-                    spelled(offer, &closing, authority, event)
-                })));
+                return Ok(Some(
+                    closing.map(|closing| spelled(offer, &closing, authority, event)),
+                ));
             }
             Step::Other => {}
         }

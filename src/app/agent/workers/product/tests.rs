@@ -44,9 +44,15 @@ fn what_the_product_says_itself_stands() {
         "fields": [{"field": "text", "value": "7", "spans": [0]}],
         "questions": [{"question_id": "q", "prompt": "Which?", "options": [{"label": "A", "value": ""}]}],
     }));
-    assert_eq!((draft.summary.as_str(), draft.digest.as_str()), ("Short.", "Long. [1]"));
+    assert_eq!(
+        (draft.summary.as_str(), draft.digest.as_str()),
+        ("Short.", "Long. [1]")
+    );
     assert_eq!(draft.unresolved, ["the fare"]);
-    assert_eq!((draft.settled_requirements, draft.settled_contradictions), (vec![0], vec![1]));
+    assert_eq!(
+        (draft.settled_requirements, draft.settled_contradictions),
+        (vec![0], vec![1])
+    );
     assert_eq!((draft.fields.len(), draft.questions.len()), (1, 1));
 }
 
