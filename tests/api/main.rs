@@ -17,3 +17,4 @@ mod races;
 mod raw;
 mod routes;
 mod rows;
+mod workers;
