@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-STEPS=(install format lint docs edges deny build tests apt release demo bench)
+STEPS=(install format lint docs edges deny build tests apt release demo worker bench)
 CARGO_DENY=0.20.2
 TARGET=${CARGO_TARGET_DIR:-target}
 PLAIN_USER=helix-ci
@@ -53,6 +53,7 @@ step_install() {
   command -v cc >/dev/null || packages+=(gcc libc6-dev)
   command -v curl >/dev/null || packages+=(curl)
   command -v perl >/dev/null || packages+=(perl)
+  command -v python3 >/dev/null || packages+=(python3)
   if [[ ${#packages[@]} -gt 0 ]]; then
     note "installing ${packages[*]}"
     if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null; then
@@ -165,6 +166,9 @@ demo_as_plain_user() {
     bash -c 'cd ~/helix && timeout 5m target/release/helix demo --check'
   rm -rf "$home/helix"
 }
+
+# The example worker of ops/worker, in another language and against the real binary.
+step_worker() { timeout 5m python3 ops/worker/check.py "$TARGET/release/helix"; }
 
 # For information: a shared machine is too noisy to fail a change for its speed. Figures that count are
 # recorded in ops/bench.

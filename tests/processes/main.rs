@@ -22,3 +22,4 @@ mod pause;
 mod start;
 mod stop;
 mod storm;
+mod workers;
