@@ -105,7 +105,11 @@ def search(turn, words):
     """The best passages of the library for some words."""
     asked = {"query": words, "source": None, "start": None, "end": None}
     answer = turn.call(READ, asked)
-    return answer["body"]["passages"] if answer["outcome"] == "answered" else []
+    if answer["outcome"] != "answered":
+        return
+    for source in answer["body"]["sources"]:
+        for passage in source["passages"]:
+            yield {"source": source["source"], **passage}
 
 
 def first_sentence(text):

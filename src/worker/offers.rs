@@ -347,10 +347,21 @@ impl Keeper {
     }
 }
 
-fn capabilities(_host: &ToolHost) -> Value {
-    json!([])
+/// What the turn can call here, as its worker is shown it.
+fn capabilities(host: &ToolHost) -> Value {
+    let cards = host.capabilities();
+    let cards = cards.iter().map(|card| {
+        json!({"id": card.id, "description": card.description, "parameters": card.parameters})
+    });
+    cards.collect()
 }
 
-async fn called(_host: &ToolHost, _ask: &ToolAsk) -> ToolReply {
-    ToolReply::NotAdmitted
+async fn called(host: &ToolHost, ask: &ToolAsk) -> ToolReply {
+    match host.call(&ask.capability, &ask.arguments).await {
+        Ok(answer) => ToolReply::Answered {
+            receipt_ref: answer.receipt_ref,
+            body: answer.body,
+        },
+        Err(error) => error.into(),
+    }
 }

@@ -120,11 +120,15 @@ impl<'a> Worker<'a> {
             .tool(turn, "research-library.read_document", arguments)
             .await
             .ok(200);
-        let passages = found.body["body"]["passages"].as_array();
-        passages.expect("passages")[0]["source"]
-            .as_u64()
-            .expect("a source")
+        source_of(&found.body)
     }
+}
+
+/// The first source that a search has named.
+pub fn source_of(answer: &Value) -> u64 {
+    answer["body"]["sources"][0]["source"]
+        .as_u64()
+        .expect("a source")
 }
 
 /// A product that quotes the document.

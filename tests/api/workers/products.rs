@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{QUOTE, Turn, Worker, app, go, product, started, started_bare};
+use super::client::{QUOTE, Turn, Worker, app, go, product, source_of, started, started_bare};
 use crate::harness::{Answer, Client};
 
 const READ: &str = "research-library.read_document";
@@ -197,9 +197,9 @@ async fn only_admitted_capabilities_answer_and_each_call_leaves_its_receipt() {
             .await
             .expect(409, "attempt_fenced");
         let answered = several(&worker, &turn).await;
-        let source = answered[0].body["body"]["passages"][0]["source"].as_u64();
+        let source = source_of(&answered[0].body);
         worker
-            .complete(&turn, &product(source.unwrap(), QUOTE))
+            .complete(&turn, &product(source, QUOTE))
             .await
             .ok(200);
         answered

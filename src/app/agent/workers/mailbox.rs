@@ -63,7 +63,9 @@ impl From<ToolError> for ToolReply {
             ToolError::NotAdmitted => Self::NotAdmitted,
             ToolError::Exhausted => Self::Exhausted,
             ToolError::NoProvider => Self::NoProvider,
-            ToolError::UnknownSource => Self::BadRequest(error.to_string()),
+            ToolError::UnknownSource | ToolError::BadArguments(_) => {
+                Self::BadRequest(error.to_string())
+            }
             ToolError::Failed => Self::Failed,
             ToolError::Stopped(_) => Self::Stopped,
         }
