@@ -15,9 +15,17 @@ use super::seam::{Draft, Solver, SolverError, Solving, TurnInput};
 /// Turns on their way to the desk; more wait until it has taken some.
 const QUEUED: usize = 64;
 
-/// A turn for an external worker.
+/// A turn for an external worker, and where its draft is awaited.
 #[derive(Debug)]
 pub struct OfferedTurn {
+    pub work: Work,
+    /// Closed when the turn was stopped.
+    pub reply: oneshot::Sender<Result<Draft, SolverError>>,
+}
+
+/// What serving a turn takes.
+#[derive(Debug)]
+pub struct Work {
     pub run_id: String,
     /// The claimed version.
     pub run_version: u64,
@@ -27,8 +35,6 @@ pub struct OfferedTurn {
     pub deadline: Instant,
     /// Answers the worker's calls.
     pub host: ToolHost,
-    /// Closed when the turn was stopped.
-    pub reply: oneshot::Sender<Result<Draft, SolverError>>,
 }
 
 /// Where offered turns arrive. Clones share one queue, which one server takes.
@@ -56,7 +62,7 @@ impl WorkerSolver {
 
     async fn offer(&self, input: &TurnInput, host: &ToolHost) -> Result<Draft, SolverError> {
         let (reply, drafted) = oneshot::channel();
-        let turn = OfferedTurn {
+        let work = Work {
             run_id: input.run_id.clone(),
             run_version: input.run_version,
             turn_id: input.turn_id.clone(),
@@ -64,13 +70,16 @@ impl WorkerSolver {
             allowed_tools: input.allowed_tools.clone(),
             deadline: input.allowance.deadline,
             host: host.clone(),
-            reply,
         };
-        let sent = self.queue.send(turn).await;
-        sent.map_err(|_| SolverError::Failed("nobody serves workers"))?;
-        drafted
-            .await
-            .map_err(|_| SolverError::Failed("a turn was dropped on its way to a worker"))?
+        // A desk that has closed belongs to a process that stops. Its turns are left for another
+        // to take over, as after a crash, and not failed.
+        if self.queue.send(OfferedTurn { work, reply }).await.is_err() {
+            return std::future::pending().await;
+        }
+        match drafted.await {
+            Ok(drafted) => drafted,
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 
@@ -83,3 +92,6 @@ impl Solver for WorkerSolver {
         Box::pin(self.offer(input, host))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use helix_aggregates::agent::scope::NO_TOOLS;
 use helix_aggregates::ids::RunId;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -23,7 +23,7 @@ use crate::app::agent::workers::mailbox::{self, ToolAsk, ToolReply};
 use crate::app::agent::workers::{product, standing};
 use crate::solver::host::ToolHost;
 use crate::solver::seam::{Draft, SolverError};
-use crate::solver::worker::OfferedTurn;
+use crate::solver::worker::{OfferedTurn, Work};
 use crate::store::log::Stream;
 use crate::store::offers::{self, Message, MessageKind, NewOffer, Standing};
 use crate::store::owner::Lane;
@@ -66,14 +66,14 @@ impl Offers {
         loop {
             tokio::select! {
                 turn = self.queue.recv() => match turn {
-                    Some(turn) => {
+                    Some(OfferedTurn { work, reply }) => {
                         let keeper = Keeper {
                             runs: self.runs.clone(),
                             holder,
                             claim_timeout: self.claim_timeout,
-                            turn,
+                            work,
                         };
-                        turns.spawn(keeper.keep());
+                        turns.spawn(async move { keeper.keep(reply).await });
                     }
                     None => return,
                 },
@@ -88,8 +88,11 @@ struct Keeper {
     runs: Runs,
     holder: Uuid,
     claim_timeout: Option<Duration>,
-    turn: OfferedTurn,
+    work: Work,
 }
+
+/// Where the turn's draft is awaited.
+type Awaited = oneshot::Sender<Result<Draft, SolverError>>;
 
 /// An open offer.
 struct Place {
@@ -107,21 +110,21 @@ enum Ended {
 }
 
 impl Keeper {
-    async fn keep(mut self) {
-        let place = match self.begin().await {
+    async fn keep(&self, mut reply: Awaited) {
+        let place = match self.begin(&mut reply).await {
             Ok(Some(place)) => place,
             Ok(None) => return,
-            Err(error) => return self.answer(Err(error)),
+            Err(error) => return answer(reply, Err(error)),
         };
-        match self.serve(&place).await {
+        match self.serve(&place, &mut reply).await {
             Ended::Drafted(draft) => {
-                self.answer(Ok(draft));
+                answer(reply, Ok(draft));
                 self.see_off(&place).await;
             }
             Ended::Unwanted => self.withdraw(&place).await,
             Ended::Failed(error) => {
                 self.withdraw(&place).await;
-                self.answer(Err(error));
+                answer(reply, Err(error));
             }
         }
     }
@@ -130,14 +133,8 @@ impl Keeper {
         self.runs.core()
     }
 
-    /// A turn that was stopped in this moment has nobody left to hear.
-    fn answer(&mut self, answer: Result<Draft, SolverError>) {
-        let (closed, _) = tokio::sync::oneshot::channel();
-        let _unheard = std::mem::replace(&mut self.turn.reply, closed).send(answer);
-    }
-
     /// Offers the turn, for as long as the database is away. `None` when it is not wanted any more.
-    async fn begin(&mut self) -> Result<Option<Place>, SolverError> {
+    async fn begin(&self, reply: &mut Awaited) -> Result<Option<Place>, SolverError> {
         loop {
             match self.open().await {
                 Ok(Some(place)) => return Ok(Some(place)),
@@ -147,14 +144,14 @@ impl Keeper {
                 }
             }
             tokio::select! {
-                () = self.turn.reply.closed() => return Ok(None),
+                () = reply.closed() => return Ok(None),
                 () = tokio::time::sleep(PAUSE) => {}
             }
         }
     }
 
     async fn open(&self) -> Result<Option<Place>, StoreError> {
-        let Ok(run) = RunId::parse(&self.turn.run_id) else {
+        let Ok(run) = RunId::parse(&self.work.run_id) else {
             return Ok(None);
         };
         let Some(lane) = Lane::of_stream(run.uuid()) else {
@@ -164,24 +161,24 @@ impl Keeper {
             return Ok(None);
         };
         let claim = loaded.state.claim();
-        let Some(claim) = claim.filter(|claim| claim.version == self.turn.run_version) else {
+        let Some(claim) = claim.filter(|claim| claim.version == self.work.run_version) else {
             return Ok(None);
         };
-        let left = self.turn.deadline.saturating_duration_since(Instant::now());
+        let left = self.work.deadline.saturating_duration_since(Instant::now());
         let new = NewOffer {
             id: self.core().ids.uuid(),
             lane,
             run: run.uuid(),
-            run_version: self.turn.run_version,
+            run_version: self.work.run_version,
             stream_version: loaded.version,
             key_id: stream.key.id(),
             credential: claim.credential,
             claimed_at_ms: claim.started_at.millis(),
             tools: self.tools(),
             shown: json!({
-                "turn_id": self.turn.turn_id,
-                "trace_id": self.turn.trace_id,
-                "capabilities": capabilities(&self.turn.host),
+                "turn_id": self.work.turn_id,
+                "trace_id": self.work.trace_id,
+                "capabilities": capabilities(&self.work.host),
             }),
             holder: self.holder,
             left_ms: i64::try_from(left.as_millis()).unwrap_or(i64::MAX),
@@ -199,11 +196,11 @@ impl Keeper {
 
     /// The capabilities a worker must have for this turn.
     fn tools(&self) -> Vec<String> {
-        let tools = self.turn.allowed_tools.iter();
+        let tools = self.work.allowed_tools.iter();
         tools.filter(|id| *id != NO_TOOLS).cloned().collect()
     }
 
-    async fn serve(&mut self, place: &Place) -> Ended {
+    async fn serve(&self, place: &Place, reply: &mut Awaited) -> Ended {
         let mut changes = self.core().hub.watch(place.offer);
         let mut calls = JoinSet::new();
         let mut begun = HashSet::new();
@@ -214,7 +211,7 @@ impl Keeper {
                 Ok(messages) => {
                     for message in messages.into_iter().filter(|one| begun.insert(one.id)) {
                         match message.kind {
-                            MessageKind::Product => return self.drafted(place, &message),
+                            MessageKind::Product => return drafted(place, &message),
                             MessageKind::Tool => {
                                 let call = self.call(place, message);
                                 calls.spawn(call);
@@ -225,7 +222,7 @@ impl Keeper {
                 Err(error) => tracing::debug!(%error, "a worker's requests wait"),
             }
             tokio::select! {
-                () = self.turn.reply.closed() => return Ended::Unwanted,
+                () = reply.closed() => return Ended::Unwanted,
                 () = changes.past(heard) => {}
                 () = tokio::time::sleep_until(renew_at) => {
                     match self.renew(place).await {
@@ -249,7 +246,7 @@ impl Keeper {
             }
         };
         if let Some(rung) = held.rung {
-            tracing::info!(run.id = %self.turn.run_id, attempt = held.attempt, "a worker was lost");
+            tracing::info!(run.id = %self.work.run_id, attempt = held.attempt, "a worker was lost");
             self.core().hub.publish(BELL, rung);
             self.core().hub.publish(place.offer, held.moved);
         }
@@ -275,7 +272,7 @@ impl Keeper {
 
     /// Answers a worker's call; the answer of an attempt that is over is fetched by nobody.
     fn call(&self, place: &Place, message: Message) -> impl Future<Output = ()> + Send + 'static {
-        let (runs, host) = (self.runs.clone(), self.turn.host.clone());
+        let (runs, host) = (self.runs.clone(), self.work.host.clone());
         let (offer, key) = (place.offer, place.stream.key.clone());
         async move {
             let core = runs.core();
@@ -297,25 +294,6 @@ impl Keeper {
                 Ok(None) => {}
                 // The worker waits until its patience ends, and asks again.
                 Err(error) => tracing::warn!(%error, "a worker's call was not answered"),
-            }
-        }
-    }
-
-    fn drafted(&self, place: &Place, message: &Message) -> Ended {
-        let read = mailbox::open::<Value>(
-            &place.stream.key,
-            &mailbox::request_place(message.id),
-            &message.request,
-        );
-        match read {
-            Ok(sent) => {
-                // The door has judged its form; what it could not read it has refused.
-                let draft = product::read(&sent, Vec::new(), &mut Issues::default());
-                Ended::Drafted(draft)
-            }
-            Err(error) => {
-                tracing::error!(%error, "a worker's product could not be read");
-                Ended::Failed(SolverError::Failed("the product could not be read"))
             }
         }
     }
@@ -343,6 +321,30 @@ impl Keeper {
             Ok(Some(moved)) => self.core().hub.publish(place.offer, moved),
             Ok(None) => {}
             Err(error) => tracing::debug!(%error, "an offer was not withdrawn"),
+        }
+    }
+}
+
+/// A turn that was stopped in this moment has nobody left to hear.
+fn answer(reply: Awaited, answer: Result<Draft, SolverError>) {
+    let _unheard = reply.send(answer);
+}
+
+fn drafted(place: &Place, message: &Message) -> Ended {
+    let read = mailbox::open::<Value>(
+        &place.stream.key,
+        &mailbox::request_place(message.id),
+        &message.request,
+    );
+    match read {
+        Ok(sent) => {
+            // The door has judged its form; what it could not read it has refused.
+            let draft = product::read(&sent, Vec::new(), &mut Issues::default());
+            Ended::Drafted(draft)
+        }
+        Err(error) => {
+            tracing::error!(%error, "a worker's product could not be read");
+            Ended::Failed(SolverError::Failed("the product could not be read"))
         }
     }
 }

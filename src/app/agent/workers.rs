@@ -45,6 +45,11 @@ const WAITING: usize = 256;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A claim waits on notices; it looks by itself less often.
 const CLAIM_LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How long a worker waits for those before it to have looked; with a database that answers, a look
+/// takes a millisecond.
+const TURNSTILE: Duration = Duration::from_secs(8);
+/// Offers that one look may find to be no turn any more.
+const LOOKS: usize = 4;
 /// Longest wait for the answer of a call, and for the commit behind a product. A product may be
 /// handed in again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -139,10 +144,11 @@ impl Workers {
         worker: WorkerCaller,
         capabilities: &[String],
     ) -> Result<Option<GivenTurn>, Problem> {
-        let _turn = self.turnstile.lock().await;
+        let turn = tokio::time::timeout(TURNSTILE, self.turnstile.lock()).await;
+        let _turn = turn.map_err(|_| Problem::from(StoreError::TimedOut))?;
         let token = fresh_token()?;
         let fence = fence(worker, &token);
-        loop {
+        for _ in 0..LOOKS {
             let claimed = offers::claim(&self.core().pool, &fence, capabilities).await;
             let Some(claim) = claimed.map_err(of_store)? else {
                 return Ok(None);
@@ -153,6 +159,7 @@ impl Workers {
                 return Ok(Some(given));
             }
         }
+        Ok(None)
     }
 
     async fn given(
