@@ -49,7 +49,11 @@ pub enum TokenVerb {
 pub async fn run(args: WorkerArgs, context: &Context) -> Result<Exit, Failure> {
     let config = context.load(&args.settings)?;
     let Noun::Token { verb } = args.noun;
-    with_store(&config, Installation::MustExist, async |core| {
+    let installation = match &verb {
+        TokenVerb::Create { .. } => Installation::MayBegin,
+        TokenVerb::List | TokenVerb::Revoke { .. } => Installation::MustExist,
+    };
+    with_store(&config, installation, async |core| {
         act(&WorkerTokens::new(core), verb, context).await
     })
     .await

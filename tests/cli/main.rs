@@ -12,6 +12,7 @@ mod key;
 mod manual;
 mod run;
 mod verify;
+mod worker;
 
 use std::io::Write;
 use std::path::Path;

@@ -202,3 +202,25 @@ async fn a_silent_workers_turn_is_the_second_attempt_of_the_next_worker_at_anoth
     here.stop().await;
     there.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_is_stopped_fails_none_of_its_turns() {
+    let site = site().await;
+    let (here, there) = (site.start(0).await, site.start(1).await);
+    let ana = site.caller("ana").await;
+    let worker = Worker::at(&there, &token(&site).await);
+    let client = there.client(&ana);
+    let run = client
+        .send(&Keyed::start("ferry-plan", "List"))
+        .await
+        .run_id();
+    let continued = sent(&here.client(&ana), &run, "ferry-turn", 1);
+    worker.claim().await;
+    here.stop().await;
+    continued.await.unwrap();
+    // It can be taken over, as after a crash.
+    let left = client.inspect(&run).await;
+    assert_eq!(left.body["lifecycle_status"], "running");
+    Beside::open(site.database()).await.check().await;
+    there.stop().await;
+}

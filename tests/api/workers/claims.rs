@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use helix::testing::AccountType;
+use helix::testing::{AccountType, TestApp};
 use serde_json::json;
+use sqlx::{Connection, PgConnection};
 
 use super::client::{CLAIM, PLAN, Worker, app, app_with, go, started, started_bare};
-use crate::harness::Client;
+use crate::harness::{Answer, Client};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_is_told_of_its_turn_and_of_no_owner() {
@@ -114,7 +115,7 @@ async fn two_workers_ask_for_one_turn_and_exactly_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_oldest_turn_that_fits_is_given_first() {
+async fn a_turn_goes_to_a_worker_whose_capabilities_hold_all_its_tools() {
     let app = app().await;
     let client = Client::new(&app, &app.caller("ana").await);
     let worker = Worker::new(&app).await;
@@ -146,6 +147,58 @@ async fn the_oldest_turn_that_fits_is_given_first() {
     let (first, ()) = tokio::join!(first, work);
     first.ok(200);
     app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_turn_that_waits_longest_is_given_first() {
+    let app = app().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let worker = Worker::new(&app).await;
+    let mut runs = Vec::new();
+    let mut turns = Vec::new();
+    for number in 1..=3 {
+        let run = started_bare(&client, &format!("ferry-plan-{number:04}")).await;
+        let (token, url) = (
+            client.token.clone(),
+            app.url(&format!("{}/{run}/continue", crate::harness::RUNS)),
+        );
+        let request = app.client().post(url).bearer_auth(token);
+        let request = request
+            .header("Idempotency-Key", "ferry-turn-0001")
+            .body(go(1).to_string());
+        turns.push(tokio::spawn(Answer::of(request)));
+        open_offers(&app, number).await;
+        runs.push(run);
+    }
+    for run in &runs {
+        let turn = worker.claim().await;
+        assert_eq!(turn.given["run_id"], *run);
+        worker.complete(&turn, &json!({})).await.ok(200);
+    }
+    for turn in turns {
+        turn.await.unwrap().ok(200);
+    }
+    app.finish().await;
+}
+
+/// Waits until so many turns stand open.
+async fn open_offers(app: &TestApp, count: i64) {
+    let mut connection = PgConnection::connect_with(&app.database().options)
+        .await
+        .unwrap();
+    let mut tick = tokio::time::interval(Duration::from_millis(10));
+    loop {
+        tick.tick().await;
+        let open: i64 =
+            sqlx::query_scalar("select count(*) from worker.offer where state = 'open'")
+                .fetch_one(&mut connection)
+                .await
+                .unwrap();
+        if open >= count {
+            break;
+        }
+    }
+    connection.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,6 +1,9 @@
 //! What a product may say, and what becomes of it.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use sqlx::{Connection, Executor, PgConnection};
 
 use super::client::{QUOTE, Turn, Worker, app, go, product, source_of, started, started_bare};
 use crate::harness::{Answer, Client};
@@ -231,4 +234,142 @@ async fn several(worker: &Worker<'_>, turn: &Turn) -> Vec<Answer> {
         answers[1].body["receipt_ref"]
     );
     answers
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_worker_asks_and_answers_is_sealed_wherever_it_is_kept() {
+    let app = app().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let worker = Worker::new(&app).await;
+    // Messages are gone with their turn, so every state of theirs is copied aside.
+    let mut beside = PgConnection::connect_with(&app.database().options)
+        .await
+        .unwrap();
+    beside
+        .execute(
+            "create table public.kept (message bytea);
+             create function public.keep() returns trigger language plpgsql security definer as $$
+             begin
+                 insert into public.kept values (new.request || coalesce(new.answer, ''));
+                 return null;
+             end $$;
+             create trigger keep after insert or update on worker.message
+                 for each row execute function public.keep();",
+        )
+        .await
+        .unwrap();
+    let run = started(&client, "ferry-plan-0001").await;
+    let body = go(1);
+    let work = async {
+        let turn = worker.claim().await;
+        let source = worker.find(&turn).await;
+        worker
+            .complete(&turn, &product(source, QUOTE))
+            .await
+            .ok(200);
+        turn
+    };
+    let (done, turn) = tokio::join!(client.continue_run(&run, "ferry-turn-0001", &body), work);
+    done.ok(200);
+    let kept: Vec<Vec<u8>> = sqlx::query_scalar("select message from public.kept")
+        .fetch_all(&mut beside)
+        .await
+        .unwrap();
+    assert!(kept.len() >= 3, "a call, its answer and a product");
+    let offers: Vec<String> = sqlx::query_scalar("select o::text from worker.offer o")
+        .fetch_all(&mut beside)
+        .await
+        .unwrap();
+    for text in [
+        "ferry",
+        "Vik",
+        "harbour",
+        turn.token.as_str(),
+        worker.token.as_str(),
+    ] {
+        for message in &kept {
+            let found = message
+                .windows(text.len())
+                .any(|part| part == text.as_bytes());
+            assert!(!found, "{text}");
+        }
+        assert!(!offers.concat().contains(text), "{text}");
+    }
+    // The process that executed the turn cleans up behind it.
+    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    loop {
+        tick.tick().await;
+        let left: i64 = sqlx::query_scalar("select count(*) from worker.message")
+            .fetch_one(&mut beside)
+            .await
+            .unwrap();
+        if left == 0 {
+            break;
+        }
+    }
+    beside.close().await.unwrap();
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attempt_is_remembered_for_a_day_and_then_forgotten() {
+    let app = app().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let worker = Worker::new(&app).await;
+    let run = started_bare(&client, "ferry-plan-0001").await;
+    let body = go(1);
+    let (done, turn) = tokio::join!(client.continue_run(&run, "ferry-turn-0001", &body), async {
+        let turn = worker.claim().await;
+        worker.complete(&turn, &json!({})).await.ok(200);
+        turn
+    });
+    done.ok(200);
+    app.advance(Duration::from_secs(24 * 3600)).await;
+    worker.complete(&turn, &json!({})).await.ok(200);
+    app.advance(Duration::from_secs(300)).await;
+    // The sweep comes by itself.
+    let mut tick = tokio::time::interval(Duration::from_millis(100));
+    loop {
+        tick.tick().await;
+        let again = worker.complete(&turn, &json!({})).await;
+        if again.status == 409 {
+            again.expect(409, "attempt_fenced");
+            break;
+        }
+    }
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_bearer_of_one_turn_acts_on_no_other() {
+    let app = app().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let (one, other) = (Worker::new(&app).await, Worker::new(&app).await);
+    let first = started_bare(&client, "ferry-plan-0001").await;
+    let second = started_bare(&client, "ferry-plan-0002").await;
+    let body = go(1);
+    let work = async {
+        let (mine, theirs) = (one.claim().await, other.claim().await);
+        assert_ne!(mine.given["run_id"], theirs.given["run_id"]);
+        // Held by another worker, or mixed of two: neither is an attempt.
+        one.heartbeat(&theirs).await.expect(409, "attempt_fenced");
+        one.complete(&theirs, &json!({}))
+            .await
+            .expect(409, "attempt_fenced");
+        let mixed = Turn {
+            token: format!("{}{}", &mine.token[..20], &theirs.token[20..]),
+            ..mine.clone()
+        };
+        one.heartbeat(&mixed).await.expect(409, "attempt_fenced");
+        let receipt = one.complete(&mine, &json!({})).await.ok(200);
+        assert_eq!(receipt.body["run_id"], mine.given["run_id"]);
+        other.complete(&theirs, &json!({})).await.ok(200);
+    };
+    let (one, other, ()) = tokio::join!(
+        client.continue_run(&first, "ferry-turn-0001", &body),
+        client.continue_run(&second, "ferry-turn-0001", &body),
+        work
+    );
+    assert_eq!((one.ok(200).version(), other.ok(200).version()), (3, 3));
+    app.finish().await;
 }

@@ -1,5 +1,8 @@
 //! The process a worker came to need not be the one that executes its turn.
 
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
 use serde_json::json;
 
 use super::client::{QUOTE, Worker, app, go, product, started, started_bare};
@@ -54,5 +57,49 @@ async fn a_cancel_at_the_other_server_reaches_the_worker_at_its_next_heartbeat()
     };
     let (done, ()) = tokio::join!(client.continue_run(&run, "ferry-turn-0001", &body), work);
     done.expect(409, "outcome_unknown");
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_workers_at_both_servers_take_each_turn_once() {
+    const TURNS: usize = 12;
+    let mut app = app().await;
+    app.add_server().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let worker = Worker::new(&app).await;
+    let mut runs = BTreeSet::new();
+    for number in 0..TURNS {
+        runs.insert(started_bare(&client, &format!("ferry-plan-{number:04}")).await);
+    }
+    let body = go(1);
+    let turns = runs.iter().enumerate().map(|(number, run)| {
+        let client = client.at(number % 2);
+        let body = &body;
+        async move {
+            client
+                .continue_run(run, "ferry-turn-0001", body)
+                .await
+                .ok(200)
+                .version()
+        }
+    });
+    let workers = (0..4).map(|number| {
+        let worker = worker.at(number % 2);
+        async move {
+            let mut taken = Vec::new();
+            for _ in 0..TURNS / 4 {
+                let turn = worker.claim().await;
+                assert_eq!(turn.given["attempt"], 1);
+                worker.complete(&turn, &json!({})).await.ok(200);
+                taken.push(turn.given["run_id"].as_str().unwrap().to_owned());
+            }
+            taken
+        }
+    });
+    let (versions, taken) = tokio::join!(join_all(turns), join_all(workers));
+    assert_eq!(versions, [3; TURNS]);
+    let taken: Vec<String> = taken.concat();
+    assert_eq!(taken.len(), TURNS);
+    assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), runs);
     app.finish().await;
 }
