@@ -40,12 +40,12 @@ mod tests {
     #[test]
     fn only_one_well_formed_worker_token_is_taken() {
         let token = issued_token::spell(KIND, &[7; 32]);
-        let taken = |headers: &[String]| {
+        let read = |headers: &[String]| {
             let headers: Vec<&[u8]> = headers.iter().map(String::as_bytes).collect();
             presented(&headers)
         };
-        assert_eq!(taken(&[format!("Bearer {token}")]), Ok(hash(&token)));
-        assert_eq!(taken(&[format!("bEARER {token}")]), Ok(hash(&token)));
+        assert_eq!(read(&[format!("Bearer {token}")]), Ok(hash(&token)));
+        assert_eq!(read(&[format!("bEARER {token}")]), Ok(hash(&token)));
         let other = issued_token::spell("nt", &[7; 32]);
         for header in [
             String::new(),
@@ -58,15 +58,15 @@ mod tests {
             format!("Bearer {}x", &token[..token.len() - 1]),
         ] {
             assert_eq!(
-                taken(&[header.clone()]),
+                read(std::slice::from_ref(&header)),
                 Err(WorkerBearerError::Unauthorized),
                 "{header}"
             );
         }
-        assert_eq!(taken(&[]), Err(WorkerBearerError::Unauthorized));
+        assert_eq!(read(&[]), Err(WorkerBearerError::Unauthorized));
         let twice = format!("Bearer {token}");
         assert_eq!(
-            taken(&[twice.clone(), twice]),
+            read(&[twice.clone(), twice]),
             Err(WorkerBearerError::TwoAuthorizationHeaders)
         );
     }

@@ -141,18 +141,8 @@ pub(crate) async fn placed<T, P: Into<Stop>>(
 
 /// Answers a request that no handler takes. Where it comes from is judged all the same.
 pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: Problem) -> HttpResponse {
-    refuse_at(door, request, Surface::RunRest, problem)
-}
-
-/// As [`refuse`], at a face of its own.
-pub(crate) fn refuse_at(
-    door: &AgentDoor,
-    request: &HttpRequest,
-    surface: Surface,
-    problem: Problem,
-) -> HttpResponse {
     let started = Instant::now();
-    let mut exchange = Exchange::of(door, request, surface);
+    let mut exchange = Exchange::of(door, request, Surface::RunRest);
     let answered = check_transport(door, request, &mut exchange).and(Err(Stop::Problem(problem)));
     conclude(door, request, &exchange, answered, started)
 }

@@ -46,8 +46,11 @@ pub fn configure(config: &mut ServiceConfig) {
 }
 
 async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
-    let problem = Problem::new(Code::MethodNotAllowed);
-    let mut response = pipeline::refuse_at(&door, &request, Surface::Workers, problem);
+    let started = Instant::now();
+    let mut exchange = Exchange::of(&door, &request, Surface::Workers);
+    let refused = Stop::Problem(Problem::new(Code::MethodNotAllowed));
+    let answered = pipeline::check_transport(&door, &request, &mut exchange).and(Err(refused));
+    let mut response = pipeline::conclude(&door, &request, &exchange, answered, started);
     let allowed = HeaderValue::from_static("POST");
     response.headers_mut().insert(header::ALLOW, allowed);
     response

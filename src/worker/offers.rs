@@ -103,7 +103,7 @@ struct Place {
 
 /// How the wait for a worker ended.
 enum Ended {
-    Drafted(Draft),
+    Drafted(Box<Draft>),
     /// Nobody waits for the turn any more.
     Unwanted,
     Failed(SolverError),
@@ -118,7 +118,7 @@ impl Keeper {
         };
         match self.serve(&place, &mut reply).await {
             Ended::Drafted(draft) => {
-                answer(reply, Ok(draft));
+                answer(reply, Ok(*draft));
                 self.see_off(&place).await;
             }
             Ended::Unwanted => self.withdraw(&place).await,
@@ -340,7 +340,7 @@ fn drafted(place: &Place, message: &Message) -> Ended {
         Ok(sent) => {
             // The door has judged its form; what it could not read it has refused.
             let draft = product::read(&sent, Vec::new(), &mut Issues::default());
-            Ended::Drafted(draft)
+            Ended::Drafted(Box::new(draft))
         }
         Err(error) => {
             tracing::error!(%error, "a worker's product could not be read");

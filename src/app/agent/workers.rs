@@ -367,7 +367,9 @@ pub async fn standing(
 fn fresh_token() -> Result<SecretString, StoreError> {
     let mut random = Zeroizing::new([0; 32]);
     getrandom::fill(&mut *random).map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
-    Ok(SecretString::from(URL_SAFE_NO_PAD.encode(&*random)))
+    Ok(SecretString::from(
+        URL_SAFE_NO_PAD.encode(random.as_slice()),
+    ))
 }
 
 fn fence(worker: WorkerCaller, turn_token: &SecretString) -> Fence {
@@ -383,9 +385,10 @@ fn fenced() -> Problem {
 
 /// A worker whose token was revoked in this moment is told so, and not about accounts.
 fn of_store(error: StoreError) -> Problem {
-    match error {
-        StoreError::Revoked => Problem::new(Code::Unauthorized),
-        other => other.into(),
+    if matches!(error, StoreError::Revoked) {
+        Problem::new(Code::Unauthorized)
+    } else {
+        error.into()
     }
 }
 

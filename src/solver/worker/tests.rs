@@ -81,12 +81,12 @@ async fn a_turn_whose_server_stops_is_not_failed() {
     drop(desk.take());
     let mut solving = solver.solve(&input, &host);
     for _ in 0..10 {
-        let solved = tokio::select! {
+        let ended = tokio::select! {
             biased;
             _ = &mut solving => true,
             () = tokio::task::yield_now() => false,
         };
-        assert!(!solved);
+        assert!(!ended);
     }
 }
 

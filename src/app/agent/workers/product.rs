@@ -100,7 +100,9 @@ fn complete(draft: &mut Draft) {
 fn marked(text: &str, spans: &[SpanIndex]) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for span in spans {
-        line.push_str(&format!(" [{}]", span + 1));
+        line.push_str(" [");
+        line.push_str(&(span + 1).to_string());
+        line.push(']');
     }
     line
 }
@@ -203,7 +205,7 @@ fn text(
     issues: &mut Issues,
 ) -> Option<String> {
     let value = object.required(name, issues)?;
-    let found = bounded(value, object.path_of(name), most, issues)?;
+    let found = bounded(value, &object.path_of(name), most, issues)?;
     if trim(&found).is_empty() {
         let path = object.path_of(name);
         issues.add("too_small", &path, "expected at least 1 character");
@@ -220,19 +222,19 @@ fn optional(
 ) -> String {
     let value = object.get(name);
     value
-        .and_then(|value| bounded(value, object.path_of(name), most, issues))
+        .and_then(|value| bounded(value, &object.path_of(name), most, issues))
         .unwrap_or_default()
 }
 
-fn bounded(value: &Value, path: Vec<Value>, most: usize, issues: &mut Issues) -> Option<String> {
+fn bounded(value: &Value, path: &[Value], most: usize, issues: &mut Issues) -> Option<String> {
     let Value::String(text) = value else {
-        issues.add("invalid_type", &path, "expected a string");
+        issues.add("invalid_type", path, "expected a string");
         return None;
     };
     if utf16_len(text) > most {
         issues.add(
             "too_big",
-            &path,
+            path,
             format!("expected at most {most} characters"),
         );
         return None;

@@ -36,7 +36,7 @@ pub(super) async fn of(core: &Core, offer: &Offer) -> Result<Option<Option<Value
         match step(&decode(offer.run, None, event)?, offer.run_version + 1) {
             Step::Authority(status) => authority = Some(status),
             Step::Closed(closing) => {
-                let closing = closing.filter(|closing| judged(closing));
+                let closing = closing.filter(judged);
                 return Ok(Some(
                     closing.map(|closing| spelled(offer, &closing, authority, event)),
                 ));
