@@ -20,8 +20,9 @@ pub use taken::{
     Beat, Claim, Fence, Found, Handed, Posted, Reply, beat, claim, find, hand_in, post, reply,
 };
 
-/// How long a process is taken to be alive after its last sign.
-const HOLDER_LEASE_MS: i64 = 10_000;
+/// How long a process is taken to be alive after its last sign: long enough for a database that
+/// restarts, and less than a worker's lease.
+const HOLDER_LEASE_MS: i64 = 20_000;
 /// How long the end of a turn is remembered, so that a product handed in twice is answered alike.
 const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
 /// After a turn's deadline nobody waits for its messages any more.
@@ -86,18 +87,20 @@ fn signed(version: u64) -> i64 {
     i64::try_from(version).unwrap_or(i64::MAX)
 }
 
-/// Offers a turn and rings the bell. `None` when its claim is over already.
+/// Offers a turn and rings the bell; again, for one that was not heard to be offered. `None` when
+/// its claim is over already.
 pub async fn open(pool: &PgPool, new: &NewOffer) -> Result<Option<u64>, StoreError> {
     let query = sqlx::query(
         "with opened as (
-             insert into worker.offer (offer_id, lane, run_id, run_version, stream_version, key_id,
+             insert into worker.offer as t (offer_id, lane, run_id, run_version, stream_version, key_id,
                     credential, claimed_at_ms, tools, shown, holder, holder_until_ms, deadline_ms,
                     offered_at_ms)
              select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now_ms + $12, now_ms + $13, now_ms
                from (select es.now_ms() as now_ms) clock
               where exists (select 1 from es.stream s
                              where s.lane = $2 and s.stream_id = $3 and s.version = $5)
-             on conflict do nothing
+             on conflict (run_id, run_version) do update
+                set holder_until_ms = excluded.holder_until_ms where t.offer_id = excluded.offer_id
              returning offer_id)
          update worker.bell set rung = rung + 1 from opened returning rung",
     )

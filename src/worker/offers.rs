@@ -7,6 +7,7 @@
 //! judgement of a product, which is the finaliser's, and of who may act, which is the statements'.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use helix_aggregates::agent::scope::NO_TOOLS;
@@ -30,7 +31,7 @@ use crate::store::owner::Lane;
 use crate::store::watch::BELL;
 use crate::store::{Core, StoreError};
 
-/// How often the holder shows that it lives; its lease lasts three times as long.
+/// How often the holder shows that it lives; its lease lasts several times as long.
 const RENEW_EVERY: Duration = Duration::from_secs(3);
 /// The pause before the database is asked again after it has failed.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -68,6 +69,7 @@ impl Offers {
                 turn = self.queue.recv() => match turn {
                     Some(OfferedTurn { work, reply }) => {
                         let keeper = Keeper {
+                            offer: self.runs.core().ids.uuid(),
                             runs: self.runs.clone(),
                             holder,
                             claim_timeout: self.claim_timeout,
@@ -85,6 +87,7 @@ impl Offers {
 
 /// One turn from its offer to its end.
 struct Keeper {
+    offer: Uuid,
     runs: Runs,
     holder: Uuid,
     claim_timeout: Option<Duration>,
@@ -94,9 +97,8 @@ struct Keeper {
 /// Where the turn's draft is awaited.
 type Awaited = oneshot::Sender<Result<Draft, SolverError>>;
 
-/// An open offer.
+/// The run of an open offer.
 struct Place {
-    offer: Uuid,
     stream: Stream,
     stream_version: u64,
 }
@@ -121,9 +123,9 @@ impl Keeper {
                 answer(reply, Ok(*draft));
                 self.see_off(&place).await;
             }
-            Ended::Unwanted => self.withdraw(&place).await,
+            Ended::Unwanted => self.withdraw().await,
             Ended::Failed(error) => {
-                self.withdraw(&place).await;
+                self.withdraw().await;
                 answer(reply, Err(error));
             }
         }
@@ -166,7 +168,7 @@ impl Keeper {
         };
         let left = self.work.deadline.saturating_duration_since(Instant::now());
         let new = NewOffer {
-            id: self.core().ids.uuid(),
+            id: self.offer,
             lane,
             run: run.uuid(),
             run_version: self.work.run_version,
@@ -187,7 +189,6 @@ impl Keeper {
         Ok(rung.map(|rung| {
             self.core().hub.publish(BELL, rung);
             Place {
-                offer: new.id,
                 stream,
                 stream_version: loaded.version,
             }
@@ -201,14 +202,16 @@ impl Keeper {
     }
 
     async fn serve(&self, place: &Place, reply: &mut Awaited) -> Ended {
-        let mut changes = self.core().hub.watch(place.offer);
+        let mut changes = self.core().hub.watch(self.offer);
         let mut calls = JoinSet::new();
         let mut begun = HashSet::new();
         let mut renew_at = Instant::now() + self.next_look(Duration::ZERO);
         loop {
             let heard = changes.seen();
-            match offers::pending(&self.core().pool, place.offer, PAGE).await {
+            match offers::pending(&self.core().pool, self.offer, PAGE).await {
                 Ok(messages) => {
+                    // What is not among them any more is answered.
+                    begun.retain(|id| messages.iter().any(|one| one.id == *id));
                     for message in messages.into_iter().filter(|one| begun.insert(one.id)) {
                         match message.kind {
                             MessageKind::Product => return drafted(place, &message),
@@ -225,7 +228,7 @@ impl Keeper {
                 () = reply.closed() => return Ended::Unwanted,
                 () = changes.past(heard) => {}
                 () = tokio::time::sleep_until(renew_at) => {
-                    match self.renew(place).await {
+                    match self.renew().await {
                         Ok(pause) => renew_at = Instant::now() + pause,
                         Err(ended) => return ended,
                     }
@@ -236,8 +239,8 @@ impl Keeper {
     }
 
     /// Shows that this process lives and looks after the worker; the time until the next look.
-    async fn renew(&self, place: &Place) -> Result<Duration, Ended> {
-        let held = match offers::renew(&self.core().pool, place.offer, self.holder).await {
+    async fn renew(&self) -> Result<Duration, Ended> {
+        let held = match offers::renew(&self.core().pool, self.offer, self.holder).await {
             Ok(Some(held)) => held,
             Ok(None) => return Err(Ended::Failed(SolverError::Failed("the offer is gone"))),
             Err(error) => {
@@ -248,7 +251,7 @@ impl Keeper {
         if let Some(rung) = held.rung {
             tracing::info!(run.id = %self.work.run_id, attempt = held.attempt, "a worker was lost");
             self.core().hub.publish(BELL, rung);
-            self.core().hub.publish(place.offer, held.moved);
+            self.core().hub.publish(self.offer, held.moved);
         }
         match held.standing {
             Standing::Open { for_ms } => {
@@ -273,7 +276,7 @@ impl Keeper {
     /// Answers a worker's call; the answer of an attempt that is over is fetched by nobody.
     fn call(&self, place: &Place, message: Message) -> impl Future<Output = ()> + Send + 'static {
         let (runs, host) = (self.runs.clone(), self.work.host.clone());
-        let (offer, key) = (place.offer, place.stream.key.clone());
+        let (offer, key) = (self.offer, Arc::clone(&place.stream.key));
         async move {
             let core = runs.core();
             let ask = mailbox::open(&key, &mailbox::request_place(message.id), &message.request);
@@ -303,7 +306,7 @@ impl Keeper {
         let mut steps = self.core().hub.watch(place.stream.id);
         let until = Instant::now() + self.runs.settings().abandon_after();
         while Instant::now() < until {
-            if let Err(error) = offers::renew(&self.core().pool, place.offer, self.holder).await {
+            if let Err(error) = offers::renew(&self.core().pool, self.offer, self.holder).await {
                 tracing::debug!(%error, "an offer was not renewed");
             }
             tokio::select! {
@@ -311,14 +314,14 @@ impl Keeper {
                 () = tokio::time::sleep(RENEW_EVERY) => {}
             }
         }
-        self.withdraw(place).await;
+        self.withdraw().await;
     }
 
     /// The worker hears of it at its next heartbeat. When the database is away, the lease of this
     /// process says the same a little later.
-    async fn withdraw(&self, place: &Place) {
-        match offers::withdraw(&self.core().pool, place.offer, self.holder).await {
-            Ok(Some(moved)) => self.core().hub.publish(place.offer, moved),
+    async fn withdraw(&self) {
+        match offers::withdraw(&self.core().pool, self.offer, self.holder).await {
+            Ok(Some(moved)) => self.core().hub.publish(self.offer, moved),
             Ok(None) => {}
             Err(error) => tracing::debug!(%error, "an offer was not withdrawn"),
         }

@@ -117,7 +117,7 @@ async fn when_the_process_of_a_turn_is_killed_its_worker_is_fenced_and_the_run_g
         continued.await.unwrap().is_none(),
         "nobody was left to answer"
     );
-    beside.advance(11 * SECOND).await;
+    beside.advance(21 * SECOND).await;
     worker.heartbeat(&turn).await.expect(409, "attempt_fenced");
     worker.complete(&turn).await.expect(409, "attempt_fenced");
     let client = there.client(&ana);

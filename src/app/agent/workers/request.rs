@@ -63,7 +63,7 @@ fn turn_token(root: &mut Object<'_>, issues: &mut Issues) -> Option<SecretString
 }
 
 /// A call through the tool host of the turn.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ToolRequest {
     pub turn_token: SecretString,
     pub capability: String,
@@ -96,7 +96,7 @@ impl ToolRequest {
 }
 
 /// A product, known to have the form of one.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CompleteRequest {
     pub turn_token: SecretString,
     /// As it was sent; read again by the process that executes the turn.
@@ -120,6 +120,19 @@ impl CompleteRequest {
             }),
             _ => Err(issues.into_problem()),
         }
+    }
+}
+
+/// What a worker says never comes out by `Debug`.
+impl std::fmt::Debug for ToolRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolRequest").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for CompleteRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CompleteRequest").finish_non_exhaustive()
     }
 }
 
