@@ -34,6 +34,8 @@ create table worker.offer (
     turn_hash bytea,
     worker_row uuid references access.ledger,
     worker_until_ms bigint,
+    -- calls of this attempt that nobody has answered; counted here, where concurrent ones queue
+    waiting integer not null default 0,
     -- MAC of the product that was handed in
     product_mac bytea,
     constraint offer_state_is_known check (state in ('open', 'taken', 'handed_in', 'withdrawn')),

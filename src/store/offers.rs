@@ -167,6 +167,7 @@ pub async fn renew(pool: &PgPool, id: Uuid, holder: Uuid) -> Result<Option<Held>
                 worker_row = case when k.lost then null else o.worker_row end,
                 worker_until_ms = case when k.lost then null else o.worker_until_ms end,
                 offered_at_ms = case when k.lost then k.now_ms else o.offered_at_ms end,
+                waiting = case when k.lost then 0 else o.waiting end,
                 moved = o.moved + k.lost::int
            from known k where o.offer_id = k.offer_id
          returning o.state, o.attempt, o.moved, k.now_ms - o.offered_at_ms as open_ms,
@@ -252,7 +253,7 @@ pub async fn answer(
         "with answered as (
              update worker.message set answer = $2 where message_id = $1 and answer is null
              returning offer_id)
-         update worker.offer o set moved = o.moved + 1
+         update worker.offer o set moved = o.moved + 1, waiting = greatest(o.waiting - 1, 0)
            from answered a where o.offer_id = a.offer_id returning o.moved",
     )
     .bind(message)

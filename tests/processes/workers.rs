@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::harness::Site;
@@ -222,5 +225,38 @@ async fn a_process_that_is_stopped_fails_none_of_its_turns() {
     let left = client.inspect(&run).await;
     assert_eq!(left.body["lifecycle_status"], "running");
     Beside::open(site.database()).await.check().await;
+    there.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_to_a_process_that_sleeps_wait_in_a_bounded_number_and_are_answered_when_it_wakes() {
+    let site = site().await;
+    let (here, there) = (site.start(0).await, site.start(1).await);
+    let ana = site.caller("ana").await;
+    let worker = Worker::at(&there, &token(&site).await);
+    let client = there.client(&ana);
+    let run = client
+        .send(&Keyed::start("ferry-plan", "List"))
+        .await
+        .run_id();
+    let continued = sent(&here.client(&ana), &run, "ferry-turn", 1);
+    let turn = worker.claim().await;
+    here.signal(Signal::STOP);
+    let call =
+        json!({"turn_token": turn["turn_token"], "capability": "docs.search", "arguments": {}});
+    let mut calls: FuturesUnordered<_> =
+        (0..9).map(|_| worker.post("tool", call.clone())).collect();
+    let turned_away = calls.next().await.unwrap().ok(503);
+    assert_eq!(turned_away.header("retry-after"), "1");
+    here.signal(Signal::CONT);
+    while let Some(answer) = calls.next().await {
+        // The run admits no tool, and only the process of the turn can say so.
+        answer.expect(403, "account_policy_blocked");
+    }
+    let done = worker.complete(&turn).await.ok(200);
+    assert_eq!(done.body["version"], 3);
+    continued.await.unwrap().unwrap().ok(200);
+    Beside::open(site.database()).await.check().await;
+    here.stop().await;
     there.stop().await;
 }

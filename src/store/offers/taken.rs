@@ -16,7 +16,7 @@ use crate::store::patience::in_time;
 /// How long a worker keeps a turn after its last sign (settled question 87).
 const WORKER_LEASE_MS: i64 = 30_000;
 /// Requests of one attempt that may wait for their answers.
-const WAITING: i64 = 8;
+const WAITING: i32 = 8;
 
 /// Names the live credential as `live`; `$1` is its ledger row.
 const LIVE: &str = "live as (
@@ -197,11 +197,10 @@ pub async fn post(
          posted as (
              insert into worker.message (message_id, offer_id, attempt, kind, request, posted_at_ms)
              select $3, h.offer_id, h.attempt, $5, $4, h.now_ms from held h
-              where (select count(*) from worker.message m
-                      where m.offer_id = h.offer_id and m.answer is null) < $6
+              where h.waiting < $6
              returning offer_id),
          moved as (
-             update worker.offer o set moved = o.moved + 1
+             update worker.offer o set moved = o.moved + 1, waiting = o.waiting + 1
                from posted p where o.offer_id = p.offer_id returning o.moved)
          select exists (select 1 from live) as live, exists (select 1 from held) as held,
                 (select moved from moved) as moved",
@@ -269,7 +268,7 @@ fn held() -> String {
     format!(
         "clock as (select es.now_ms() as now_ms),
          held as (
-             select o.offer_id, o.attempt, now_ms
+             select o.offer_id, o.attempt, o.waiting, now_ms
                from worker.offer o
                join es.stream s on s.lane = o.lane and s.stream_id = o.run_id, clock
               where o.turn_hash = $2 and o.worker_row = $1 and {CURRENT}
