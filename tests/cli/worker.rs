@@ -83,3 +83,30 @@ fn a_name_or_an_id_that_is_none_is_refused_with_a_fix() {
         assert!(ended.out.is_empty());
     }
 }
+
+#[test]
+fn doctor_misses_a_token_where_turns_wait_for_workers() {
+    let shell = Shell::new().with_path();
+    let doctor = || {
+        let report = shell.helix(&[
+            "doctor",
+            "--json",
+            "--listen",
+            "127.0.0.1:0",
+            "--solver",
+            "worker",
+        ]);
+        let checks = report.object()["checks"].as_array().unwrap().clone();
+        let mut of_workers = checks
+            .into_iter()
+            .filter(|check| check["code"] == "workers");
+        of_workers.next().unwrap()
+    };
+    assert_eq!(doctor()["level"], "warning");
+    create(&shell, "harbour");
+    let report = doctor();
+    assert_eq!(
+        (&report["level"], &report["text"]),
+        (&"ok".into(), &"1 live worker token".into())
+    );
+}

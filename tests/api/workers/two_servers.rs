@@ -103,3 +103,46 @@ async fn many_workers_at_both_servers_take_each_turn_once() {
     assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), runs);
     app.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_product_against_a_cancel_at_the_other_server_ends_each_run_once() {
+    const ROUNDS: usize = 30;
+    let mut app = app().await;
+    app.add_server().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let worker = Worker::new(&app).await;
+    let (body, nothing) = (go(1), json!({}));
+    let cancel = json!({"expected_version": 2});
+    let mut received = 0;
+    for round in 0..ROUNDS {
+        let run = started_bare(&client, &format!("ferry-plan-{round:04}")).await;
+        let race = async {
+            let turn = worker.claim().await;
+            let there = client.at(1);
+            let withdraw = async {
+                // A little later each time, so that both sides win some.
+                for _ in 0..round / 3 {
+                    worker.at(1).heartbeat(&turn).await;
+                }
+                there.cancel(&run, "ferry-stop-0001", &cancel).await
+            };
+            tokio::join!(worker.complete(&turn, &nothing), withdraw)
+        };
+        let turn = client.continue_run(&run, "ferry-turn-0001", &body);
+        let (continued, (completed, cancelled)) = tokio::join!(turn, race);
+        let names = client.event_names(&run).await;
+        if completed.status == 200 {
+            received += 1;
+            continued.ok(200);
+            cancelled.expect(409, "version_conflict");
+            assert!(!names.contains(&"run_cancelled".to_owned()), "{names:?}");
+        } else {
+            completed.expect(409, "attempt_fenced");
+            cancelled.ok(200);
+            continued.expect(409, "outcome_unknown");
+            assert_eq!(names.last().unwrap(), "run_cancelled");
+        }
+    }
+    assert!(received > 0, "no product was in time");
+    app.finish().await;
+}
