@@ -163,7 +163,7 @@ async fn look_at(config: &Config, hands: Hands, report: &mut Report) {
 
 /// With the solver `worker`, turns wait for somebody who may come.
 fn workers(config: &Config, seen: Option<&database::Seen>, report: &mut Report) {
-    if config.solver.kind != SolverKind::Worker {
+    if !matches!(config.solver.kind, SolverKind::Worker) {
         return;
     }
     match seen.and_then(|seen| seen.worker_tokens) {
