@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-STEPS=(install format lint docs edges deny build tests apt release demo interop bench)
+STEPS=(install format lint docs edges deny build tests apt release demo worker interop bench)
 CARGO_DENY=0.20.2
 TARGET=${CARGO_TARGET_DIR:-target}
 PLAIN_USER=helix-ci
@@ -170,6 +170,9 @@ demo_as_plain_user() {
 
 # Other people's MCP clients and suites.
 step_interop() { ops/interop/run.sh "$TARGET/release/helix"; }
+
+# The example worker of ops/worker, in another language and against the real binary.
+step_worker() { timeout 5m python3 ops/worker/check.py "$TARGET/release/helix"; }
 
 # For information: a shared machine is too noisy to fail a change for its speed. Figures that count are
 # recorded in ops/bench.

@@ -10,3 +10,4 @@ pub mod bearer;
 pub mod jwks;
 #[cfg(test)]
 pub(crate) mod test_issuer;
+pub mod worker;

@@ -26,6 +26,7 @@ pub mod serve;
 pub mod settings;
 mod verify;
 pub mod webhook;
+pub mod worker;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,6 +81,8 @@ enum Command {
     Account(account::AccountArgs),
     /// Have other servers told when runs end or need something
     Webhook(webhook::WebhookArgs),
+    /// Create, list and revoke the tokens of external workers
+    Worker(worker::WorkerArgs),
     /// Look after the key file
     Key(key::KeyArgs),
     /// Start, continue and read runs, as an ordinary client of a server
@@ -112,6 +115,7 @@ impl Command {
             Self::Demo(args) => Some(&args.settings),
             Self::Account(args) => Some(&args.settings),
             Self::Webhook(args) => Some(&args.settings),
+            Self::Worker(args) => Some(&args.settings),
             Self::Key(args) => Some(&args.settings),
             Self::Replay(args) => Some(&args.settings),
             Self::Projections(args) => Some(&args.settings),
@@ -200,6 +204,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<Exit, Failure> 
         Command::Demo(args) => demo::run(args, context).await,
         Command::Account(args) => account::run(args, context).await,
         Command::Webhook(args) => webhook::run(args, context).await,
+        Command::Worker(args) => worker::run(args, context).await,
         Command::Key(args) => key::run(args, context).await,
         Command::Run(args) => run::run(args, context).await,
         Command::Replay(args) => replay::run(args, context).await,

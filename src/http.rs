@@ -15,3 +15,4 @@ pub mod request_id;
 pub mod respond;
 pub mod serve;
 pub mod transport;
+pub mod workers;

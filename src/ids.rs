@@ -1,6 +1,6 @@
 //! Fresh ids and the only source of their randomness.
 
-use helix_aggregates::ids::{AccountId, OperationId, RunId, TraceId, TurnId};
+use helix_aggregates::ids::{AccountId, OperationId, RunId, TraceId, TurnId, WorkerTokenId};
 use uuid::Uuid;
 
 use crate::store::owner::Lane;
@@ -29,6 +29,10 @@ impl Ids {
 
     pub fn account(self) -> AccountId {
         AccountId::new(self.uuid())
+    }
+
+    pub fn worker_token(self, lane: Lane) -> WorkerTokenId {
+        WorkerTokenId::new(self.stream(lane))
     }
 
     pub fn operation(self) -> OperationId {

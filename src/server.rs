@@ -13,7 +13,6 @@ use std::sync::Arc;
 use actix_web::dev::ServerHandle;
 use tokio::task::JoinSet;
 
-use crate::app::agent::executor::TurnExecutor;
 use crate::app::agent::runs::Runs;
 use crate::config::{BaseUrl, Config};
 use crate::http::door::{AgentDoor, Readiness};
@@ -21,12 +20,13 @@ use crate::http::serve;
 use crate::metrics::Metrics;
 use crate::store::keyring::KeyringError;
 use crate::store::{Core, CoreConfig};
+use crate::worker::offers::Offers;
 use crate::worker::outbox::{Outbox, OutboxSettings};
 use crate::worker::projector::Projectors;
 use crate::worker::sweeper::Sweeper;
 use database::{Database, DatabaseError};
 
-pub use parts::{SolverParts, solver, webhook_reach};
+pub use parts::{SolverParts, TurnParts, solver, webhook_reach};
 
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
@@ -92,10 +92,8 @@ fn core_config(config: &Config) -> CoreConfig {
 impl Running {
     /// Starts everything. Listeners are bound first, so a taken port costs nothing, and answer
     /// "migrating" until the store is ready.
-    pub async fn start(
-        config: &Config,
-        executor: Arc<dyn TurnExecutor>,
-    ) -> Result<Self, StartError> {
+    pub async fn start(config: &Config, turns: impl Into<TurnParts>) -> Result<Self, StartError> {
+        let TurnParts { executor, desk } = turns.into();
         let readiness = Readiness::default();
         let metrics = Metrics::new()?;
         let doors = bind(config.server.listen)?;
@@ -136,6 +134,10 @@ impl Running {
         let settings = OutboxSettings::new(parts::webhook_reach(config));
         let outbox = Outbox::new(Arc::clone(runs.core()), settings);
         tasks.spawn(outbox.clone().run());
+        if let Some(queue) = desk.and_then(|desk| desk.take()) {
+            let offers = Offers::new(runs.clone(), queue, config.solver.claim_timeout);
+            tasks.spawn(offers.run());
+        }
         readiness.open(Arc::new(door));
         Ok(Self {
             address,

@@ -17,3 +17,4 @@ pub mod model;
 pub mod samples;
 pub mod seam;
 pub mod tools;
+pub mod worker;

@@ -19,6 +19,7 @@ pub mod keyring;
 pub mod lease;
 pub mod ledger;
 pub mod log;
+pub mod offers;
 pub mod owner;
 mod patience;
 pub mod read;
@@ -29,6 +30,7 @@ pub mod survey;
 pub mod upcast;
 pub mod watch;
 pub mod webhooks;
+pub mod worker_tokens;
 
 mod core;
 #[cfg(test)]

@@ -20,20 +20,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use helix_aggregates::ids::AccountId;
+use helix_aggregates::ids::{AccountId, WorkerTokenId};
 use helix_postgres::testing::{self, TestDatabase};
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::app::access::accounts::{Accounts, LinkTuple};
+use crate::app::access::worker_tokens::WorkerTokens;
 use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, Environment, Flags};
-use crate::server::{self, Running};
+use crate::server::{self, Running, TurnParts};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
 
 pub use crate::cli::client::IDLE as CLIENT_IDLE;
 pub use crate::http::agent::ROUTES as AGENT_ROUTES;
+pub use crate::http::workers::ROUTES as WORKER_ROUTES;
 pub use crate::solver::finaliser::TurnOutcome;
 pub use crate::solver::seam::TurnInput;
 pub use helix_aggregates::access::account::command::AccountType;
@@ -47,7 +50,7 @@ pub const ISSUER: &str = "https://id.example.org/";
 pub const AUDIENCE: &str = "https://helix.example.org/mcp";
 const PROVIDER: &str = "local";
 /// The environment of every server, unless a test says otherwise.
-const ENVIRONMENT: [(&str, &str); 9] = [
+const ENVIRONMENT: [(&str, &str); 11] = [
     ("HELIX_AGENT_ALLOW_LOCAL_HS256", "1"),
     ("HELIX_AGENT_LOCAL_JWT_SECRET", SECRET),
     ("HELIX_AGENT_OAUTH_ISSUER", ISSUER),
@@ -55,6 +58,8 @@ const ENVIRONMENT: [(&str, &str); 9] = [
     ("HELIX_AGENT_OAUTH_PROVIDER", PROVIDER),
     ("HELIX_AGENT_IP_RATE_LIMIT", "0"),
     ("HELIX_AGENT_PRINCIPAL_RATE_LIMIT", "0"),
+    ("HELIX_WORKER_IP_RATE_LIMIT", "0"),
+    ("HELIX_WORKER_TOKEN_RATE_LIMIT", "0"),
     ("HELIX_MCP_IP_RATE_LIMIT", "0"),
     ("HELIX_MCP_PRINCIPAL_RATE_LIMIT", "0"),
 ];
@@ -141,12 +146,12 @@ impl TestApp {
     /// Another server on the same database and key file, as another process would be.
     pub async fn add_server(&mut self) {
         let config = self.config(self.servers.len());
-        let executor: Arc<dyn TurnExecutor> = match self.setup.turns {
-            Turns::Scripted => Arc::new(self.script.clone()),
-            Turns::Solved => server::solver(&config, PdfReading::OnThread, &|_| {}).engine,
+        let turns: TurnParts = match self.setup.turns {
+            Turns::Scripted => (Arc::new(self.script.clone()) as Arc<dyn TurnExecutor>).into(),
+            Turns::Solved => (&server::solver(&config, PdfReading::OnThread, &|_| {})).into(),
         };
         self.servers
-            .push(Running::start(&config, executor).await.unwrap());
+            .push(Running::start(&config, turns).await.unwrap());
     }
 
     fn config(&self, number: usize) -> Config {
@@ -285,6 +290,21 @@ impl TestApp {
     /// Ends a caller's binding, as the operator would.
     pub async fn unlink(&self, caller: &Caller) {
         self.accounts().unlink(&caller.binding_ref).await.unwrap();
+    }
+
+    /// A token of an external worker: its text, and its id.
+    pub async fn worker_token(&self, name: &str) -> (String, WorkerTokenId) {
+        let made = self.worker_tokens().create(name).await.unwrap();
+        (made.token.expose_secret().to_owned(), made.token_id)
+    }
+
+    /// Ends a worker's token, as the operator would.
+    pub async fn revoke_worker_token(&self, token: WorkerTokenId) {
+        self.worker_tokens().revoke(token).await.unwrap();
+    }
+
+    fn worker_tokens(&self) -> WorkerTokens {
+        WorkerTokens::new(Arc::clone(self.servers[0].runs.core()))
     }
 
     fn accounts(&self) -> Accounts {

@@ -1,6 +1,7 @@
-//! Accounts, the bindings that let an outside identity act for one, and the endpoints that are
-//! told of its runs.
+//! Accounts, the bindings that let an outside identity act for one, the endpoints that are told of
+//! its runs, and the tokens of workers.
 
 pub mod account;
 pub mod agent_account;
 pub mod webhook;
+pub mod worker_token;

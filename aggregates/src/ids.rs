@@ -71,6 +71,10 @@ uuid_id!(
     /// One account of this server; also the id of its profile.
     AccountId, "acct_", "account_id"
 );
+uuid_id!(
+    /// The credential of an external worker. Its UUID is the id of its event stream and ledger row.
+    WorkerTokenId, "wtok_", "token_id"
+);
 uuid_id!(OperationId, "op_", "operation_ref");
 uuid_id!(TurnId, "turn_", "turn_id");
 uuid_id!(TraceId, "trace_", "trace_id");

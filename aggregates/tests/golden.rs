@@ -16,6 +16,7 @@ use helix_aggregates::access::account::event::AccountEvent;
 use helix_aggregates::access::agent_account::event::AgentAccountEvent;
 use helix_aggregates::access::webhook::event::WebhookEvent;
 use helix_aggregates::access::webhook::kind::{TURNING_POINTS, ends_step};
+use helix_aggregates::access::worker_token::event::WorkerTokenEvent;
 use helix_aggregates::agent::evidence::event::EvidenceEvent;
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::event::{BudgetExhausted, RunEvent, RunFailed};
@@ -78,6 +79,11 @@ shapes!(WEBHOOK, webhook_file, WebhookEvent;
     WebhookEvent::Deleted(_) => "webhook_deleted.1",
 );
 
+shapes!(WORKER_TOKEN, worker_token_file, WorkerTokenEvent;
+    WorkerTokenEvent::Issued(_) => "worker_token_issued.1",
+    WorkerTokenEvent::Revoked(_) => "worker_token_revoked.1",
+);
+
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
@@ -133,8 +139,13 @@ fn every_webhook_event_reads_back() {
 }
 
 #[test]
+fn every_worker_token_event_reads_back() {
+    reads_back(WORKER_TOKEN, worker_token_file);
+}
+
+#[test]
 fn no_golden_file_is_without_its_event() {
-    let known: BTreeSet<String> = [RUN, EVIDENCE, ACCOUNT, BINDING, WEBHOOK]
+    let known: BTreeSet<String> = [RUN, EVIDENCE, ACCOUNT, BINDING, WEBHOOK, WORKER_TOKEN]
         .concat()
         .into_iter()
         .map(|file| format!("{file}.json"))

@@ -47,3 +47,10 @@ impl Inline for helix_aggregates::access::webhook::Webhook {
         Summary::default()
     }
 }
+
+impl Inline for helix_aggregates::access::worker_token::WorkerToken {
+    /// Look-ups use the ledger rows written beside the events.
+    fn summary(&self, _stream: Uuid) -> Summary {
+        Summary::default()
+    }
+}

@@ -3,3 +3,4 @@
 pub mod accounts;
 pub mod admission;
 pub mod webhooks;
+pub mod worker_tokens;

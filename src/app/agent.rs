@@ -8,3 +8,4 @@ pub mod request;
 pub mod runs;
 pub mod schema;
 pub mod turns;
+pub mod workers;

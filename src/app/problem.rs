@@ -33,6 +33,8 @@ pub enum Code {
     IdempotencyConflict,
     IdempotencyInProgress,
     OutcomeUnknown,
+    /// What a worker wants to do belongs to an attempt that is over.
+    AttemptFenced,
     ScopePolicyNotConfigured,
     AuthNotConfigured,
     /// The server is up and cannot serve this now; the same request may pass later.
@@ -50,7 +52,7 @@ pub struct Row {
 }
 
 impl Code {
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::InvalidRequest,
         Self::BodyTooLarge,
         Self::EncodingNotSupported,
@@ -74,6 +76,7 @@ impl Code {
         Self::IdempotencyConflict,
         Self::IdempotencyInProgress,
         Self::OutcomeUnknown,
+        Self::AttemptFenced,
         Self::ScopePolicyNotConfigured,
         Self::AuthNotConfigured,
         Self::Unavailable,
@@ -108,6 +111,7 @@ impl Code {
             Self::IdempotencyConflict => row("idempotency_conflict", 409, "The idempotency key was used with a different request."),
             Self::IdempotencyInProgress => again("idempotency_in_progress", 409, "The same request is still executing."),
             Self::OutcomeUnknown => row("outcome_unknown", 409, "The outcome of this request is not known; inspect the run."),
+            Self::AttemptFenced => row("attempt_fenced", 409, "This attempt at the turn is over; claim another turn."),
             Self::ScopePolicyNotConfigured => row("scope_policy_not_configured", 503, "The server's policy does not cover a requested data scope."),
             Self::AuthNotConfigured => row("auth_not_configured", 503, "Authentication is not configured on this server."),
             Self::Unavailable => again("internal_error", 503, "The server cannot do this right now; retry shortly."),

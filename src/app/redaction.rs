@@ -10,7 +10,7 @@
 //! Deliberately absent: guessing by entropy, bare JWTs and foreign key formats (agent-api 1.10 names
 //! its categories and no more), and the ingress lane, whose list differs.
 
-mod issued_token;
+pub(crate) mod issued_token;
 mod shapes;
 #[cfg(test)]
 mod tests;

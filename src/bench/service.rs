@@ -50,11 +50,11 @@ impl Service {
         let config = config(database_url, folder, &secret)?;
         std::fs::create_dir_all(folder.join("library"))?;
         let parts = config.clone();
-        let engine = move || server::solver(&parts, PdfReading::OnThread, &|_| {}).engine;
-        let engine = tokio::task::spawn_blocking(engine)
+        let solver = move || server::solver(&parts, PdfReading::OnThread, &|_| {});
+        let solver = tokio::task::spawn_blocking(solver)
             .await
             .map_err(|_| BenchError::Stopped)?;
-        let running = Running::start(&config, engine)
+        let running = Running::start(&config, &solver)
             .await
             .map_err(BenchError::peer)?;
         let core = running.runs.core();

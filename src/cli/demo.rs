@@ -12,7 +12,6 @@ mod settings;
 mod ticks;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use clap::Args;
 use helix_postgres::Cluster;
@@ -25,7 +24,6 @@ use super::client::{Client, ServerArgs};
 use super::failure::{Exit, Failure};
 use super::serve::{database_failure, index, not_started, stop_signal, to_be_had};
 use super::{Context, SettingFlags};
-use crate::app::agent::executor::TurnExecutor;
 use crate::config::Config;
 use crate::server::{Running, SolverParts};
 use crate::store::database::MIGRATOR;
@@ -126,12 +124,9 @@ async fn start(
     let begun = std::time::Instant::now();
     let parts = index(&config).await?;
     let indexing = begun.elapsed();
-    let executor = Arc::clone(&parts.engine) as Arc<dyn TurnExecutor>;
     let running = ticks
         .step("postgres", "Postgres", async {
-            let running = Running::start(&config, executor)
-                .await
-                .map_err(not_started)?;
+            let running = Running::start(&config, &parts).await.map_err(not_started)?;
             let version = scalar(&running, "show server_version").await?;
             let version = version.split(' ').next().unwrap_or_default().to_owned();
             Ok(Done::new(running).id(version).status("ready"))

@@ -20,7 +20,7 @@ use super::carry::carried;
 use super::failure::{Exit, Failure};
 use super::output::counted;
 use super::{Context, SettingFlags};
-use crate::config::Config;
+use crate::config::{Config, SolverKind};
 
 /// The bits of a mode that let other users in.
 pub const OTHERS: u32 = 0o077;
@@ -153,11 +153,27 @@ async fn look_at(config: &Config, hands: Hands, report: &mut Report) {
     host::programs(config, report).await;
     let seen = database::look(config, report).await;
     keys::look(config, hands, seen.as_ref(), report);
+    workers(config, seen.as_ref(), report);
     let serving = network::port(config, report).await;
     network::public_url(config, serving, report).await;
     network::issuer(config, report).await;
     model::look(config, report).await;
     library::look(config, hands, report).await;
+}
+
+/// With the solver `worker`, turns wait for somebody who may come.
+fn workers(config: &Config, seen: Option<&database::Seen>, report: &mut Report) {
+    if !matches!(config.solver.kind, SolverKind::Worker) {
+        return;
+    }
+    match seen.and_then(|seen| seen.worker_tokens) {
+        None | Some(0) => report.warn(
+            "workers",
+            "the solver is `worker` and no worker has a token",
+            "`helix worker token create --name NAME`",
+        ),
+        Some(live) => report.ok("workers", counted(live, "live worker token")),
+    }
 }
 
 /// Settled question 10.

@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 
 use clap::Args;
 use helix_postgres::{DataDirLock, PostgresError};
@@ -13,7 +12,6 @@ use super::PDF_TEXT;
 use super::failure::{Exit, Failure};
 use super::index_bar::IndexBar;
 use super::{Context, SettingFlags};
-use crate::app::agent::executor::TurnExecutor;
 use crate::config::{Config, OAuth};
 use crate::server::database::{self, DatabaseError};
 use crate::server::{self, Running, SolverParts, StartError};
@@ -43,9 +41,7 @@ pub async fn run(args: ServeArgs, context: &Context) -> Result<Exit, Failure> {
     let stop = stop_signal()?;
     to_be_had(&config.data.dir)?;
     let parts = index(&config).await?;
-    let running = Running::start(&config, Arc::clone(&parts.engine) as Arc<dyn TurnExecutor>)
-        .await
-        .map_err(not_started)?;
+    let running = Running::start(&config, &parts).await.map_err(not_started)?;
     announce(context, &config, &parts, &running)?;
     stop.await;
     context

@@ -281,6 +281,13 @@ fn limits(reader: &mut Reader<'_>) -> Limits {
                 .read(&t::MCP_PRINCIPAL_RATE_LIMIT, parse::rate)
                 .flatten(),
         },
+        worker: FacadeLimits {
+            body: body_limit(reader, &t::BODY_LIMIT),
+            ip: reader.read(&t::WORKER_IP_RATE_LIMIT, parse::rate).flatten(),
+            principal: reader
+                .read(&t::WORKER_TOKEN_RATE_LIMIT, parse::rate)
+                .flatten(),
+        },
         max_requests: reader.within(&t::MAX_REQUESTS, 4, 4_096).unwrap_or(128),
     }
 }
@@ -302,11 +309,19 @@ fn body_limit(reader: &mut Reader<'_>, setting: &'static Setting) -> usize {
 fn solver(reader: &mut Reader<'_>) -> Solver {
     let model = super::model::section(reader);
     let kind = match (reader.choice(&t::SOLVER), model) {
+        (2, _) => SolverKind::Worker,
         (0, _) | (_, None) => SolverKind::CorpusExtract,
         (_, Some(model)) => SolverKind::OpenAi(model),
     };
+    let claim_timeout = reader.within(&t::WORKER_CLAIM_TIMEOUT, 1, 900_000);
+    if claim_timeout.is_some() && !matches!(kind, SolverKind::Worker) {
+        let place = reader.values.place(&t::WORKER_CLAIM_TIMEOUT);
+        let warning = format!("{place}: means nothing without the solver `worker`");
+        reader.notes.warnings.push(warning);
+    }
     Solver {
         kind,
+        claim_timeout: claim_timeout.map(Duration::from_millis),
         libraries: reader
             .list(&t::LIBRARY)
             .into_iter()

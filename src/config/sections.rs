@@ -141,6 +141,8 @@ pub struct LocalIssuer {
 pub struct Limits {
     pub rest: FacadeLimits,
     pub mcp: FacadeLimits,
+    /// The worker routes; a principal there is a token.
+    pub worker: FacadeLimits,
     /// Requests worked on at a time, 4 to 4,096.
     pub max_requests: u16,
 }
@@ -161,12 +163,16 @@ pub struct Solver {
     pub kind: SolverKind,
     pub libraries: Vec<PathBuf>,
     pub repository: Option<PathBuf>,
+    /// How long a turn waits for an external worker; `None`: until its deadline.
+    pub claim_timeout: Option<Duration>,
 }
 
 #[derive(Debug, Clone)]
 pub enum SolverKind {
     CorpusExtract,
     OpenAi(ModelSettings),
+    /// External workers take the turns.
+    Worker,
 }
 
 #[derive(Debug, Clone)]

@@ -57,8 +57,8 @@ settings! {
         "Lanes that new owners are spread over (1..64); owners keep the lane they have";
     KEK_FILE = "kek_file" ["HELIX_KEK_FILE"] Kind::Path, Derived("<data-dir>/keys/kek", kek_file), Open, Data,
         "The key file (mode 0600, made at first start); keep its backup apart from the database's";
-    SOLVER = "solver" ["HELIX_SOLVER"] Kind::Choice(&["corpus-extract", "openai"]), Text("corpus-extract"), Open, Agent,
-        "What works on runs; `corpus-extract` is built in, offline and deterministic; `openai` asks a language model";
+    SOLVER = "solver" ["HELIX_SOLVER"] Kind::Choice(&["corpus-extract", "openai", "worker"]), Text("corpus-extract"), Open, Agent,
+        "What works on runs; `corpus-extract` is built in, offline and deterministic; `openai` asks a language model; with `worker`, external workers take the turns";
     MODEL_BASE_URL = "model_base_url" ["HELIX_MODEL_BASE_URL"] Kind::Url, Unset, Open, Agent,
         "Address of the model server, any that speaks the protocols of `model_api`, up to and with `/v1`";
     MODEL = "model" ["HELIX_MODEL"] Kind::Text, Unset, Open, Agent,
@@ -71,6 +71,8 @@ settings! {
         "Tokens of one answer of the model (256..131072)";
     MODEL_TURN_TOKENS = "model_turn_tokens" ["HELIX_MODEL_TURN_TOKENS"] Kind::Integer, Text("400000"), Open, Agent,
         "Tokens that one turn may spend, prompts and answers together (4096..10000000)";
+    WORKER_CLAIM_TIMEOUT = "worker_claim_timeout_ms" ["HELIX_WORKER_CLAIM_TIMEOUT_MS"] Kind::Integer, Unset, Open, Agent,
+        "How long a turn may wait for an external worker, in milliseconds (1..900000); unset: until its deadline";
     LIBRARY = "library" ["HELIX_LIBRARY"] Kind::Paths, Derived("<data-dir>/library", library), Open, Agent,
         "Folders of text, Markdown, HTML and PDF files behind the scope `research_library`, separated by `:`; may be repeated";
     REPOSITORY = "repository" ["HELIX_REPOSITORY"] Kind::Path, Unset, Open, Agent,
@@ -121,6 +123,10 @@ settings! {
         "Messages a minute to /mcp of one principal; 0 or less switches the limit off";
     MAX_REQUESTS = "max_requests" ["HELIX_MAX_REQUESTS"] Kind::Integer, Text("128"), Open, Limits,
         "Requests one process works on at a time (4..4096), a tenth of them withdrawals; twice as many wait, 250 ms at most, the rest is answered 503";
+    WORKER_IP_RATE_LIMIT = "worker_ip_rate_limit" ["HELIX_WORKER_IP_RATE_LIMIT"] Kind::Rate, Text("2400"), Open, Limits,
+        "Requests a minute from one address to the worker routes; 0 or less switches the limit off";
+    WORKER_TOKEN_RATE_LIMIT = "worker_token_rate_limit" ["HELIX_WORKER_TOKEN_RATE_LIMIT"] Kind::Rate, Text("1200"), Open, Limits,
+        "Requests a minute of one worker token; 0 or less switches the limit off";
     LOG_FORMAT = "log_format" ["HELIX_LOG_FORMAT"] Kind::Choice(&["text", "json"]), Text("text"), Open, Log,
         "Log lines for people or one JSON object a line, on standard error";
     LOG_LEVEL = "log_level" ["HELIX_LOG_LEVEL"] Kind::Text, Text("info"), Open, Log,
@@ -135,7 +141,6 @@ pub static RESERVED: &[&str] = &[
     "HELIX_VAULT_LISTEN",
     "HELIX_VAULT_PUBLIC_URL",
     "HELIX_VAULT_ALLOWED_ORIGINS",
-    "HELIX_WORKER_CLAIM_TIMEOUT_MS",
     "HELIX_SEARCH_BASE_URL",
     "HELIX_OPENALEX_BASE_URL",
     "HELIX_CROSSREF_BASE_URL",

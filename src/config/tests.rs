@@ -458,6 +458,41 @@ fn production_needs_a_public_address() {
 }
 
 #[test]
+fn the_solver_is_one_of_a_list_and_a_claim_timeout_is_the_workers() {
+    let solver = |flags: &[(&'static str, &str)]| {
+        let mut case = Case::new();
+        for (name, value) in flags {
+            case = case.flag(name, value);
+        }
+        case
+    };
+    let built_in = solver(&[]).config(&[]).solver;
+    assert!(matches!(built_in.kind, SolverKind::CorpusExtract));
+    assert_eq!(built_in.claim_timeout, None);
+    let loaded = solver(&[("solver", "worker"), ("worker_claim_timeout_ms", "1500")]).load(&[]);
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    let worker = loaded.config.unwrap().solver;
+    assert!(matches!(worker.kind, SolverKind::Worker));
+    assert_eq!(worker.claim_timeout, Some(Duration::from_millis(1_500)));
+    for (name, value) in [
+        ("solver", "oracle"),
+        ("worker_claim_timeout_ms", "0"),
+        ("worker_claim_timeout_ms", "900001"),
+        ("worker_ip_rate_limit", "many"),
+    ] {
+        assert_eq!(
+            solver(&[(name, value)]).faults(&[]).len(),
+            1,
+            "{name} {value}"
+        );
+    }
+    let warned = solver(&[("worker_claim_timeout_ms", "1500")])
+        .load(&[])
+        .warnings;
+    assert!(warned.concat().contains("means nothing"), "{warned:?}");
+}
+
+#[test]
 fn strange_variables_are_warned_of() {
     let loaded = Case::new().load(&[
         ("HELIX_LISTNE", "127.0.0.1:1"),

@@ -18,6 +18,7 @@ use super::rate_limit::WindowLimiter;
 use super::transport::TransportRules;
 use crate::app::access::admission::Admission;
 use crate::app::agent::runs::Runs;
+use crate::app::agent::workers::Workers;
 use crate::app::problem::{Code, Problem};
 use crate::auth::bearer::BearerVerifier;
 use crate::config::BaseUrl;
@@ -35,6 +36,9 @@ pub struct AgentDoor {
     pub resource: Option<ProtectedResource>,
     pub rest: FaceLimits,
     pub mcp: FaceLimits,
+    /// At the routes of external workers a principal is a token.
+    pub worker: FaceLimits,
+    pub workers: Workers,
     pub permits: Permits,
     pub metrics: Metrics,
 }
@@ -53,6 +57,7 @@ impl AgentDoor {
         match surface {
             Surface::RunRest => &self.rest,
             Surface::Mcp => &self.mcp,
+            Surface::Workers => &self.worker,
         }
     }
 }

@@ -39,6 +39,7 @@ const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
 pub enum Surface {
     RunRest,
     Mcp,
+    Workers,
 }
 
 impl Surface {
@@ -46,14 +47,17 @@ impl Surface {
         match self {
             Self::RunRest => request_id::Origin::AgentRuns,
             Self::Mcp => request_id::Origin::Mcp,
+            Self::Workers => request_id::Origin::Other,
         }
     }
 
     /// Where its protected-resource metadata is, below the public base URL (`agent-api` 10.7).
-    pub fn metadata_path(self) -> &'static str {
+    /// `None` where no authorization server gives out the credential.
+    pub fn metadata_path(self) -> Option<&'static str> {
         match self {
-            Self::RunRest => "/.well-known/oauth-protected-resource",
-            Self::Mcp => "/.well-known/oauth-protected-resource/mcp",
+            Self::RunRest => Some("/.well-known/oauth-protected-resource"),
+            Self::Mcp => Some("/.well-known/oauth-protected-resource/mcp"),
+            Self::Workers => None,
         }
     }
 }
@@ -272,7 +276,7 @@ fn origin_of(door: &AgentDoor, request: &HttpRequest) -> Option<HeaderValue> {
         .then(|| origin.clone())
 }
 
-fn now_ms(door: &AgentDoor) -> u64 {
+pub(crate) fn now_ms(door: &AgentDoor) -> u64 {
     u64::try_from(door.runs.core().clock.now().millis()).unwrap_or(0)
 }
 
@@ -324,7 +328,7 @@ pub(crate) fn check_transport(
 }
 
 /// Notes a limiter's verdict; both write the same headers, so the last one is what clients see.
-fn count(exchange: &mut Exchange, verdict: Option<Verdict>) -> Result<(), Stop> {
+pub(crate) fn count(exchange: &mut Exchange, verdict: Option<Verdict>) -> Result<(), Stop> {
     let Some(verdict) = verdict else {
         return Ok(());
     };
@@ -336,7 +340,7 @@ fn count(exchange: &mut Exchange, verdict: Option<Verdict>) -> Result<(), Stop> 
     }
 }
 
-async fn read_body(
+pub(crate) async fn read_body(
     limit: usize,
     request: &HttpRequest,
     payload: Payload,

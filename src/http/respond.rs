@@ -127,7 +127,12 @@ pub fn challenge(problem: &Problem, surface: Surface, base: &BaseUrl) -> Option<
         .map(plain)
         .take(MAX_DESCRIPTION)
         .collect();
-    let metadata = format!("{}{}", base.as_str(), surface.metadata_path());
+    let Some(path) = surface.metadata_path() else {
+        return Some(format!(
+            "Bearer error=\"{error}\", error_description=\"{description}\""
+        ));
+    };
+    let metadata = format!("{}{path}", base.as_str());
     let scope = if scopes.is_empty() {
         String::new()
     } else {

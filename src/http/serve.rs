@@ -8,7 +8,7 @@ use actix_web::web::{self, Data};
 use actix_web::{App, HttpResponse, HttpServer};
 
 use super::door::Readiness;
-use super::{agent, health, protected_resource};
+use super::{agent, health, protected_resource, workers};
 use crate::metrics::Metrics;
 
 /// Time for a client to send its request head (`access` 12).
@@ -28,6 +28,7 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
             .route("/readyz", web::get().to(health::readyz))
             .route("/readyz", web::head().to(health::readyz))
             .configure(agent::configure)
+            .configure(workers::configure)
             .configure(crate::mcp::configure)
             .configure(protected_resource::configure)
             .default_service(web::to(agent::unknown_path))

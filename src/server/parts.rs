@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use super::StartError;
 use crate::app::access::admission::{Admission, DeveloperRule};
+use crate::app::agent::executor::TurnExecutor;
 use crate::app::agent::runs::{RunSettings, Runs};
+use crate::app::agent::workers::Workers;
 use crate::app::policy::DataPolicy;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
 use crate::config::SolverKind as Chosen;
@@ -23,6 +25,7 @@ use crate::outbound::Reach;
 use crate::solver::corpora::{Corpora, CorporaConfig, Progress};
 use crate::solver::engine::{Engine, SolverKind};
 use crate::solver::tools::extract::PdfReading;
+use crate::solver::worker::{Desk, WorkerSolver};
 use crate::store::Core;
 
 /// The engine and what it reads.
@@ -30,6 +33,33 @@ use crate::store::Core;
 pub struct SolverParts {
     pub engine: Arc<Engine>,
     pub corpora: Arc<Corpora>,
+    /// Where turns for external workers arrive; `None` with any other solver.
+    pub desk: Option<Desk>,
+}
+
+/// What executes turns, and the desk it sends them to.
+#[derive(Debug)]
+pub struct TurnParts {
+    pub executor: Arc<dyn TurnExecutor>,
+    pub desk: Option<Desk>,
+}
+
+impl From<Arc<dyn TurnExecutor>> for TurnParts {
+    fn from(executor: Arc<dyn TurnExecutor>) -> Self {
+        Self {
+            executor,
+            desk: None,
+        }
+    }
+}
+
+impl From<&SolverParts> for TurnParts {
+    fn from(parts: &SolverParts) -> Self {
+        Self {
+            executor: Arc::clone(&parts.engine) as Arc<dyn TurnExecutor>,
+            desk: parts.desk.clone(),
+        }
+    }
 }
 
 /// Reads and indexes the configured corpora. Blocking.
@@ -40,12 +70,26 @@ pub fn solver(config: &Config, pdf: PdfReading, progress: &dyn Progress) -> Solv
     };
     let corpora = Corpora::open_with(sources, pdf, progress);
     let corpora = Arc::new(corpora);
-    let kind = match &config.solver.kind {
-        Chosen::CorpusExtract => SolverKind::CorpusExtract,
-        Chosen::OpenAi(model) => SolverKind::Model(model.clone()),
+    let (engine, desk) = match &config.solver.kind {
+        Chosen::CorpusExtract => {
+            let engine = Engine::new(Arc::clone(&corpora), SolverKind::CorpusExtract);
+            (engine, None)
+        }
+        Chosen::OpenAi(model) => {
+            let kind = SolverKind::Model(model.clone());
+            (Engine::new(Arc::clone(&corpora), kind), None)
+        }
+        Chosen::Worker => {
+            let (solver, desk) = WorkerSolver::with_desk();
+            let engine = Engine::with_solver(Arc::clone(&corpora), Box::new(solver));
+            (engine, Some(desk))
+        }
     };
-    let engine = Arc::new(Engine::new(Arc::clone(&corpora), kind));
-    SolverParts { engine, corpora }
+    SolverParts {
+        engine: Arc::new(engine),
+        corpora,
+        desk,
+    }
 }
 
 pub(super) fn run_settings(config: &Config) -> RunSettings {
@@ -92,6 +136,8 @@ pub(super) fn agent_door(
         resource: resource(config),
         rest: face_limits(config.limits.rest),
         mcp: face_limits(config.limits.mcp),
+        worker: face_limits(config.limits.worker),
+        workers: Workers::new(runs.clone()),
         permits: Permits::new(usize::from(config.limits.max_requests), &core.metrics),
         metrics: core.metrics.clone(),
         runs,

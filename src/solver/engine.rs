@@ -141,6 +141,7 @@ async fn failure_of(error: SolverError, mut abort: Abort) -> TurnFailure {
     let reason = match error {
         SolverError::Failed(_) => return TurnFailure::ExecutorFailed,
         SolverError::Model(failure) => return TurnFailure::Model(failure),
+        SolverError::WorkerUnavailable => return TurnFailure::WorkerUnavailable,
         SolverError::Aborted(reason) => reason,
         SolverError::DeadlinePassed => tokio::time::timeout(GRACE, abort.wait())
             .await

@@ -136,6 +136,8 @@ pub enum SolverError {
     Failed(&'static str),
     #[error("the model gave nothing: {}", .0.code())]
     Model(ModelFailure),
+    #[error("no worker took the turn in time")]
+    WorkerUnavailable,
 }
 
 /// The future of one turn.

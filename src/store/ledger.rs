@@ -26,6 +26,7 @@ pub enum LedgerChange {
     },
     /// Makes the binding usable; linking the same tuple again revives the same row.
     LinkBinding(BindingRow),
+    AddWorkerToken(WorkerTokenRow),
     Revoke {
         row_id: Uuid,
         reason: &'static str,
@@ -53,6 +54,16 @@ pub struct BindingRow {
     pub row_id: Uuid,
     pub account: Uuid,
     pub provider: String,
+    pub key_id: Uuid,
+    pub body: Vec<u8>,
+    pub at_ms: i64,
+}
+
+#[derive(Debug, Clone)]
+pub struct WorkerTokenRow {
+    pub token_hash: [u8; 32],
+    pub row_id: Uuid,
+    pub last_four: String,
     pub key_id: Uuid,
     pub body: Vec<u8>,
     pub at_ms: i64,
@@ -90,6 +101,7 @@ pub async fn apply(conn: &mut PgConnection, change: &LedgerChange) -> Result<(),
         .map(drop),
         LedgerChange::LinkBinding(binding) => link_binding(conn, binding).await,
         LedgerChange::Webhook(change) => webhooks::apply(conn, change).await,
+        LedgerChange::AddWorkerToken(token) => add_worker_token(conn, token).await,
         LedgerChange::Revoke { row_id, reason, at_ms } => sqlx::query(
             "update access.ledger set revoked_at_ms = $2, revoked_reason = $3
               where row_id = $1 and revoked_at_ms is null",
@@ -149,6 +161,33 @@ async fn link_binding(conn: &mut PgConnection, binding: &BindingRow) -> Result<(
     .bind(binding.key_id)
     .bind(&binding.body)
     .bind(binding.at_ms)
+    .execute(conn)
+    .await
+    .map(drop)
+}
+
+async fn add_worker_token(
+    conn: &mut PgConnection,
+    token: &WorkerTokenRow,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "insert into access.ledger (row_id, kind, door, created_at_ms)
+         values ($1, 'worker_token', 'worker', $2)",
+    )
+    .bind(token.row_id)
+    .bind(token.at_ms)
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query(
+        "insert into access.worker_token (token_hash, row_id, last_four, key_id, body, issued_at_ms)
+         values ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(&token.token_hash[..])
+    .bind(token.row_id)
+    .bind(&token.last_four)
+    .bind(token.key_id)
+    .bind(&token.body)
+    .bind(token.at_ms)
     .execute(conn)
     .await
     .map(drop)

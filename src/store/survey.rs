@@ -94,6 +94,15 @@ pub async fn keys_wanted(conn: &mut PgConnection) -> Result<KeysWanted, StoreErr
     })
 }
 
+/// Worker tokens that live, of a migrated database.
+pub async fn worker_tokens(conn: &mut PgConnection) -> Result<i64, StoreError> {
+    let live = sqlx::query_scalar(
+        "select count(*) from access.worker_token t
+           join access.ledger l on l.row_id = t.row_id and l.revoked_at_ms is null",
+    );
+    Ok(live.fetch_one(conn).await?)
+}
+
 /// How the server and its cluster are set up, and its clock in milliseconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setup {

@@ -5,7 +5,8 @@
 //! second is the safety net. A lost notice delays a waiter, it never loses an event.
 //!
 //! The ledger row of a credential is watched the same way: its version is the moment of its
-//! revocation. Word of it only wakes; whether the row lives is read where it matters.
+//! revocation. Word of it only wakes; whether the row lives is read where it matters. So are a turn
+//! that is with a worker, by the changes of its offer, and [`BELL`], by the offers that came open.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,9 @@ use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
 use super::patience::in_time;
+
+/// Watched by those who wait for any open offer.
+pub const BELL: Uuid = Uuid::from_u128(0x6865_6c69_785f_6265_6c6c);
 
 const CHANNEL: &str = "helix_es";
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);
@@ -165,10 +169,15 @@ impl Hub {
                join es.stream s on s.lane = u.lane and s.stream_id = u.id
              union all
              select l.row_id, l.revoked_at_ms from access.ledger l
-              where l.row_id = any ($2) and l.revoked_at_ms is not null",
+              where l.row_id = any ($2) and l.revoked_at_ms is not null
+             union all
+             select o.offer_id, o.moved from worker.offer o where o.offer_id = any ($2)
+             union all
+             select $3, b.rung from worker.bell b where $3 = any ($2)",
         )
         .bind(lanes)
-        .bind(ids);
+        .bind(ids)
+        .bind(BELL);
         let Ok(heads) = in_time(query.fetch_all(pool)).await else {
             return;
         };

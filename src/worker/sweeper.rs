@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::app::agent::runs::Runs;
 use crate::store::log::{ExecuteError, Meta, Stream};
 use crate::store::read::DueStream;
-use crate::store::{Core, StoreError, lease, read, receipt};
+use crate::store::{Core, StoreError, lease, offers, read, receipt};
 
 /// How long after a take-over became possible the sweeper acts by itself.
 const AFTER_TAKE_OVER: Duration = Duration::from_secs(30);
@@ -52,6 +52,7 @@ impl Sweeper {
         if lease::hold(&self.core().pool, "sweeper", self.holder, LEASE).await? {
             self.sweep().await?;
             receipt::sweep(&self.core().pool).await?;
+            offers::sweep(&self.core().pool).await?;
         }
         Ok(())
     }

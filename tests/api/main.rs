@@ -18,3 +18,4 @@ mod raw;
 mod routes;
 mod rows;
 mod webhooks;
+mod workers;

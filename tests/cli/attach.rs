@@ -9,6 +9,7 @@ fn a_mistyped_data_directory_is_refused_and_stays_away() {
     for command in [
         &["account", "list"][..],
         &["account", "unlink", "--binding", "agent_binding:none"],
+        &["worker", "token", "list"],
         &["key", "rotate"],
         &["projections", "rebuild"],
         &["replay", "run_00010203-0405-0607-0809-0a0b0c0d0e0f"],

@@ -13,6 +13,7 @@ mod manual;
 mod run;
 mod verify;
 mod webhook;
+mod worker;
 
 use std::io::Write;
 use std::path::Path;

@@ -23,3 +23,4 @@ mod start;
 mod stop;
 mod storm;
 mod webhooks;
+mod workers;

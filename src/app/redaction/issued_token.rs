@@ -11,6 +11,8 @@ use regex::{Captures, Regex};
 use super::REPLACEMENT;
 
 const CHECKSUM_DIGITS: usize = 6;
+const DIGITS: usize = 43;
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 static FORM: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?-u:\b)hx_[a-z]{2}_[0-9A-Za-z]{49}(?-u:\b)")
@@ -34,6 +36,48 @@ pub(super) fn replace(text: Cow<'_, str>) -> Cow<'_, str> {
         }
     });
     Cow::Owned(changed.into_owned())
+}
+
+/// The text of a token of `kind`, two lower-case letters, around 32 random bytes.
+pub fn spell(kind: &str, random: &[u8; 32]) -> String {
+    let mut token = format!("hx_{kind}_");
+    token.extend(base62_of(random));
+    let checksum = crc32(token.as_bytes());
+    let mut wide = [0; 32];
+    wide[28..].copy_from_slice(&checksum.to_be_bytes());
+    let digits = base62_of(&wide);
+    token.extend(&digits[DIGITS - CHECKSUM_DIGITS..]);
+    token
+}
+
+/// Whether the whole of `text` is a token of `kind` with a good checksum. Says nothing of whether
+/// it was ever issued here.
+pub fn is_spelled(text: &str, kind: &str) -> bool {
+    let rest = text
+        .strip_prefix("hx_")
+        .and_then(|rest| rest.strip_prefix(kind));
+    rest.and_then(|rest| rest.strip_prefix('_'))
+        .is_some_and(|digits| {
+            digits.len() == DIGITS + CHECKSUM_DIGITS
+                && digits.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+        && is_issued(text)
+}
+
+/// A big-endian number in base62, left-padded.
+fn base62_of(bytes: &[u8; 32]) -> [char; DIGITS] {
+    let mut number = *bytes;
+    let mut digits = ['0'; DIGITS];
+    for digit in digits.iter_mut().rev() {
+        let mut rest = 0_u32;
+        for byte in &mut number {
+            let value = rest * 256 + u32::from(*byte);
+            *byte = u8::try_from(value / 62).unwrap_or(u8::MAX);
+            rest = value % 62;
+        }
+        *digit = char::from(ALPHABET[rest as usize]);
+    }
+    digits
 }
 
 fn is_issued(token: &str) -> bool {
@@ -79,6 +123,26 @@ mod tests {
             replace(Cow::Borrowed(&text)),
             "use [REDACTED_SECRET], please"
         );
+    }
+
+    #[test]
+    fn a_token_is_spelled_as_the_contract_shows_it() {
+        let mut bytes = [0; 32];
+        for (byte, number) in bytes.iter_mut().zip(0..) {
+            *byte = number;
+        }
+        assert_eq!(spell("nt", &bytes), ISSUED);
+        assert!(is_spelled(ISSUED, "nt"));
+        for text in [
+            "",
+            "hx_nt_",
+            &ISSUED.replace("rGb8", "rGb9"),
+            &format!("{ISSUED}0"),
+        ] {
+            assert!(!is_spelled(text, "nt"), "{text}");
+        }
+        assert!(!is_spelled(ISSUED, "wk"));
+        assert!(is_spelled(&spell("wk", &[0xff; 32]), "wk"));
     }
 
     #[test]

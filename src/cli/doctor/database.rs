@@ -19,6 +19,8 @@ const DUE_WAIT: i64 = 2 * 60_000;
 #[derive(Debug, Default)]
 pub struct Seen {
     pub keys: Option<KeysWanted>,
+    /// Credentials of external workers that live.
+    pub worker_tokens: Option<i64>,
 }
 
 /// `None`: there is none yet, or it cannot be reached.
@@ -89,6 +91,7 @@ async fn examine(look: &mut Look, report: &mut Report) -> Result<Seen, StoreErro
     backlog(survey::backlog(&mut look.conn).await?, look.keeper, report);
     Ok(Seen {
         keys: Some(survey::keys_wanted(&mut look.conn).await?),
+        worker_tokens: Some(survey::worker_tokens(&mut look.conn).await?),
     })
 }
 

@@ -73,8 +73,8 @@ pub struct TurnResult {
     pub sanitized_result: Map<String, Value>,
 }
 
-/// Why a turn has no result of its own (`agent-api` 2.7, 5.4). Statuses below 500 leave the run
-/// resumable.
+/// Why a turn has no result of its own (`agent-api` 2.7, 5.4; settled question 16). Statuses below
+/// 500 leave the run resumable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnFailure {
     RunExpired,
@@ -82,6 +82,8 @@ pub enum TurnFailure {
     ExecutorFailed,
     ProtectedContent,
     Model(ModelFailure),
+    /// No external worker took the turn in the time that was set for it.
+    WorkerUnavailable,
 }
 
 impl TurnFailure {
@@ -92,6 +94,7 @@ impl TurnFailure {
             Self::ExecutorFailed => "helix_ask_executor_failed",
             Self::ProtectedContent => "protected_sensitive_content_rejected",
             Self::Model(failure) => failure.code(),
+            Self::WorkerUnavailable => "worker_unavailable",
         }
     }
 
@@ -99,7 +102,7 @@ impl TurnFailure {
         match self {
             Self::RunExpired => 408,
             Self::ProtectedContent => 400,
-            Self::Model(_) => 424,
+            Self::Model(_) | Self::WorkerUnavailable => 424,
             Self::Timeout | Self::ExecutorFailed => 500,
         }
     }
@@ -108,7 +111,7 @@ impl TurnFailure {
     fn reported_status(self) -> u16 {
         match self {
             Self::ProtectedContent => 400,
-            Self::Model(_) => 424,
+            Self::Model(_) | Self::WorkerUnavailable => 424,
             Self::RunExpired | Self::Timeout | Self::ExecutorFailed => 500,
         }
     }
@@ -120,6 +123,7 @@ impl TurnFailure {
             Self::ExecutorFailed => "The turn could not be executed.",
             Self::ProtectedContent => "The turn's result held credential material and was dropped.",
             Self::Model(failure) => failure.summary(),
+            Self::WorkerUnavailable => "No worker took the turn in time.",
         }
     }
 
@@ -131,7 +135,7 @@ impl TurnFailure {
                 vec!["executor_result_unavailable".to_owned()]
             }
             // A requirement would outlive the outage: nothing that a later turn finds settles it.
-            Self::Model(_) => Vec::new(),
+            Self::Model(_) | Self::WorkerUnavailable => Vec::new(),
         };
         let mut sanitized = Map::new();
         sanitized.insert("ok".into(), Value::Bool(false));

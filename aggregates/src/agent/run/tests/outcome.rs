@@ -348,3 +348,19 @@ fn a_model_that_gives_nothing_blocks_the_run_and_leaves_nothing_to_settle() {
         assert_eq!(tried.statuses().0, "completed");
     }
 }
+
+#[test]
+fn a_turn_that_no_worker_took_blocks_the_run_and_leaves_nothing_behind() {
+    let mut tried = Tried::started(brief());
+    let events = tried.turn(TurnFailure::WorkerUnavailable.into_result(), 1);
+    let (lifecycle, completion, authority) = tried.statuses();
+    assert_eq!((lifecycle, completion), ("waiting", "blocked"));
+    assert_eq!(authority, TerminalAuthority::Blocked);
+    assert_eq!(closing(&events).failure_code.unwrap(), "worker_unavailable");
+    let result = TurnFailure::WorkerUnavailable.into_result();
+    assert_eq!(result.sanitized_result["status"], 424);
+    assert!(result.unresolved_requirements.is_empty());
+    // What it lacked was a worker, and the next turn may complete the run.
+    tried.turn(good(), 2);
+    assert_eq!(tried.statuses().1, "completed");
+}
