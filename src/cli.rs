@@ -11,6 +11,7 @@ mod carry;
 pub(crate) mod client;
 mod completions;
 mod config;
+mod conformance;
 pub mod demo;
 pub mod doctor;
 pub mod failure;
@@ -97,6 +98,8 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Ask a server whether it is up and ready
     Health(health::HealthArgs),
+    /// Ask a server whether it is what MCP clients expect; changes nothing
+    Conformance(conformance::ConformanceArgs),
     /// Show or check the configuration
     Config(config::ConfigArgs),
     /// Measure, and print each ratio with its target
@@ -123,7 +126,11 @@ impl Command {
             Self::Health(args) => Some(&args.settings),
             Self::Config(args) => Some(&args.settings),
             Self::Bench(args) => Some(&args.settings),
-            Self::Run(_) | Self::Verify(_) | Self::Completions(_) | Self::Man(_) => None,
+            Self::Run(_)
+            | Self::Verify(_)
+            | Self::Conformance(_)
+            | Self::Completions(_)
+            | Self::Man(_) => None,
         }
     }
 }
@@ -212,6 +219,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<Exit, Failure> 
         Command::Verify(args) => verify::run(args, context).await,
         Command::Doctor(args) => doctor::run(args, context).await,
         Command::Health(args) => health::run(args, context).await,
+        Command::Conformance(args) => conformance::run(args, context).await,
         Command::Config(args) => config::run(&args, context),
         Command::Bench(args) => bench::run(args, context).await,
         Command::Completions(args) => completions::run(&args, context),

@@ -22,6 +22,7 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde_json::Value;
@@ -127,6 +128,8 @@ pub struct Fetched {
     pub media_type: String,
     /// As sent: nothing was followed.
     pub location: Option<String>,
+    /// `WWW-Authenticate`, as sent.
+    pub challenge: Option<String>,
     /// The seconds form of `Retry-After`.
     pub retry_after: Option<Duration>,
     pub body: Vec<u8>,
@@ -157,6 +160,7 @@ impl Fetched {
                 .map(essence)
                 .unwrap_or_default(),
             location: said(LOCATION),
+            challenge: said(WWW_AUTHENTICATE),
             retry_after: said(RETRY_AFTER)
                 .and_then(|text| text.trim().parse().ok())
                 .map(Duration::from_secs),

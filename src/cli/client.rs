@@ -237,7 +237,8 @@ fn base_url(text: &str) -> Result<Url, Failure> {
     Ok(url)
 }
 
-fn bearer(
+/// The token of the flag, or of the environment, as a header.
+pub(super) fn bearer(
     flag: Option<&SecretString>,
     environment: &Environment,
 ) -> Result<Option<HeaderValue>, Failure> {
@@ -245,11 +246,15 @@ fn bearer(
     let Some(token) = flag.or(variable.as_ref()) else {
         return Ok(None);
     };
+    bearer_of(token).map(Some)
+}
+
+pub(super) fn bearer_of(token: &SecretString) -> Result<HeaderValue, Failure> {
     let text = format!("Bearer {}", token.expose_secret().trim());
     let mut header = HeaderValue::from_str(&text)
         .map_err(|_| Failure::usage("token", "the token holds characters that no token has"))?;
     header.set_sensitive(true);
-    Ok(Some(header))
+    Ok(header)
 }
 
 /// A random key; printed, so that the call can be repeated.

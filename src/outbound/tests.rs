@@ -262,6 +262,7 @@ async fn an_answer_is_handed_over_whatever_its_status() {
             status: 429,
             media_type: "text/plain".to_owned(),
             location: Some("/elsewhere".to_owned()),
+            challenge: None,
             retry_after: Some(Duration::from_secs(7)),
             body: b"later".to_vec(),
         }
@@ -278,6 +279,7 @@ fn what_is_sent_and_what_came_back_are_not_printed() {
         status: 200,
         media_type: String::new(),
         location: Some("https://example.org/canary".to_owned()),
+        challenge: None,
         retry_after: None,
         body: b"canary".to_vec(),
     };

@@ -80,9 +80,13 @@ impl Decimal {
         double.is_finite().then_some(double)
     }
 
+    /// A double that lies in the middle between two shortest texts is written either way: by
+    /// JavaScript with the even digit, by others with the upper one.
     fn survives(self) -> bool {
-        self.double()
-            .is_some_and(|double| Self::parse(&format!("{double:e}")) == Some(self))
+        self.double().is_some_and(|double| {
+            let spelled = |text: &str| Self::parse(text) == Some(self);
+            spelled(&format!("{double:e}")) || spelled(ryu_js::Buffer::new().format(double))
+        })
     }
 
     /// The magnitude as an integer, if it is one that fits.
