@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Other people's clients and suites against a real server.
 #
-#   ops/interop/run.sh BINARY [PART…]     parts: typescript python inspector conformance
+#   ops/interop/run.sh BINARY [PART…]     parts: probe typescript python inspector conformance
 #
 # What must stay true: versions are pinned; nothing is installed outside the target directory; a part
 # that fails ends the run. Node comes as a package of its own, because some suites ask for a newer one
@@ -11,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 binary=$(realpath "$1")
 shift
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(typescript python inspector conformance)
+[[ ${#parts[@]} -gt 0 ]] || parts=(probe typescript python inspector conformance)
 
 INTEROP_HOME=${INTEROP_HOME:-$(realpath "${CARGO_TARGET_DIR:-$here/../../target}")/interop}
 export INTEROP_HOME
@@ -32,6 +32,8 @@ install_python_packages() {
 }
 
 node() { "$INTEROP_HOME/node_modules/.bin/node" "$@"; }
+
+part_probe() { "$binary" conformance --url "$HELIX_URL" --allow-loopback-http; }
 
 part_typescript() { (cd "$INTEROP_HOME" && node clients.mjs); }
 

@@ -203,7 +203,7 @@ fn minus_zero_keeps_its_sign_and_is_no_integer() {
 #[test]
 fn both_shortest_texts_of_a_double_between_them_are_accepted() {
     for text in ["2226172235722.9062", "2226172235722.9063"] {
-        assert_eq!(accepted(text).as_f64(), Some(2_226_172_235_722.906_25));
+        assert_eq!(accepted(text).as_f64(), text.parse().ok());
     }
     assert_eq!(fault("2226172235722.9061"), Fault::InexactNumber);
 }

@@ -4,6 +4,7 @@
 
 mod attach;
 mod config;
+mod conformance;
 mod demo;
 mod doctor;
 mod fake;
