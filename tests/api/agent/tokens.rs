@@ -55,6 +55,19 @@ fn timed(mut claims: Value) -> Value {
 
 /// The request of one row, and the token in it.
 fn request_of(row: &Value, issuer: &Issuer, app: &TestApp, path: &str) -> reqwest::RequestBuilder {
+    presented(
+        row,
+        issuer,
+        app.client().request(Method::GET, app.url(path)),
+    )
+}
+
+/// `request` with what the row sends along.
+fn presented(
+    row: &Value,
+    issuer: &Issuer,
+    mut request: reqwest::RequestBuilder,
+) -> reqwest::RequestBuilder {
     let (base, change) = (token_claims()["base"].clone(), &row["change"]);
     let merged = |part: &str| {
         let mut merged = base[part].clone();
@@ -71,7 +84,6 @@ fn request_of(row: &Value, issuer: &Issuer, app: &TestApp, path: &str) -> reqwes
         .as_str()
         .or(change["signature"].as_str());
     let token = issuer.token(&header, &claims, signer);
-    let mut request = app.client().request(Method::GET, app.url(path));
     match change.get("authorization") {
         None => request = request.bearer_auth(&token),
         Some(Value::Null) => {}
@@ -137,6 +149,47 @@ async fn each_change_to_a_good_token_is_answered_as_the_table_says() {
     }
     // The set, and one more look for the first unknown key id.
     assert!(issuer.asked() <= 2, "{} requests", issuer.asked());
+    app.finish().await;
+}
+
+/// The same table at the other face. What is wrong with a token is told over HTTP; what a good one
+/// may not do, by the tool.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_change_is_answered_alike_to_mcp_clients() {
+    let issuer = Issuer::start().await;
+    let app = trusting(&issuer).await;
+    app.linked("user|4711", "harbour-coop", AccountType::User)
+        .await;
+    let arguments = json!({"run_id": format!("run_{}", uuid::Uuid::nil())});
+    let call = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "helix_run_inspect", "arguments": arguments},
+    });
+    for row in token_claims()["rows"].as_array().unwrap() {
+        let name = &row["name"];
+        let request = app.client().post(app.url("/mcp")).json(&call);
+        let answer = Answer::of(presented(row, &issuer, request)).await;
+        if row["or"] == answer.status {
+            continue;
+        }
+        let (status, code) = (
+            answer_status(row),
+            row["code"].as_str().unwrap_or("not_found"),
+        );
+        if status == 200 || code == "insufficient_scope" {
+            let result = &answer.clone().ok(200).body["result"];
+            assert_eq!(result["isError"], true, "{name}: {}", answer.text);
+            assert_eq!(result["structuredContent"]["error"], code, "{name}");
+            continue;
+        }
+        let answer = answer.expect(status, code);
+        let challenge = answer.header("www-authenticate");
+        assert_eq!(challenge.is_empty(), status != 401, "{name}: {challenge}");
+        if status == 401 {
+            let metadata = "/.well-known/oauth-protected-resource/mcp\", error=\"invalid_token\"";
+            assert!(challenge.contains(metadata), "{name}: {challenge}");
+        }
+    }
     app.finish().await;
 }
 
