@@ -41,7 +41,9 @@ async fn every_name_is_measured_and_reported_in_the_order_asked() {
     }
     for row in object["absolute"].as_array().unwrap() {
         assert!(row["name"].is_string() && row["unit"].is_string(), "{row}");
-        assert!(row["value"].as_f64().unwrap() > 0.0, "{row}");
+        // So few clients may all find a place.
+        let refusals = row["unit"] == "refused/s";
+        assert!(row["value"].as_f64().unwrap() > 0.0 || refusals, "{row}");
     }
 }
 
