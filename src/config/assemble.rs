@@ -18,6 +18,7 @@ use super::sections::{
 use super::setting::{Kind, Setting};
 use super::table as t;
 use super::values::{Notes, Values};
+use crate::solver::tools::remote::RemoteConfig;
 use crate::store::owner::{DEFAULT_LANES, MAX_LANES};
 
 /// Values, and the faults that reading them brings to light.
@@ -230,7 +231,19 @@ fn database_scopes(reader: &Reader<'_>, production: bool) -> Vec<String> {
     if production {
         return Vec::new();
     }
+    let set = |setting| reader.values.text(setting).is_some();
     let mut scopes = Vec::new();
+    if set(&t::SEARCH_BASE_URL) {
+        scopes.push("public_web".to_owned());
+    }
+    let indexes = [
+        &t::OPENALEX_BASE_URL,
+        &t::CROSSREF_BASE_URL,
+        &t::ARXIV_BASE_URL,
+    ];
+    if indexes.into_iter().any(set) {
+        scopes.push("scholarly_research".to_owned());
+    }
     if reader
         .values
         .items(&t::LIBRARY)
@@ -238,8 +251,11 @@ fn database_scopes(reader: &Reader<'_>, production: bool) -> Vec<String> {
     {
         scopes.push("research_library".to_owned());
     }
-    if reader.values.text(&t::REPOSITORY).is_some() {
+    if set(&t::REPOSITORY) {
         scopes.push("repository_evidence".to_owned());
+    }
+    if set(&t::THEORY_DIR) {
+        scopes.push("theory_registry".to_owned());
     }
     scopes
 }
@@ -328,6 +344,31 @@ fn solver(reader: &mut Reader<'_>) -> Solver {
             .map(PathBuf::from)
             .collect(),
         repository: reader.path(&t::REPOSITORY),
+        theory: reader.path(&t::THEORY_DIR),
+        remotes: remotes(reader),
+    }
+}
+
+fn remotes(reader: &mut Reader<'_>) -> RemoteConfig {
+    let hosts = reader.list(&t::FULL_TEXT_HOSTS);
+    let is_host = |host: &String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-".contains(c);
+        !host.is_empty() && host.chars().all(plain)
+    };
+    if !hosts.iter().all(is_host) {
+        reader.fault(
+            &t::FULL_TEXT_HOSTS,
+            "must hold host names such as arxiv.org, without scheme, port or path",
+        );
+    }
+    let patience = reader.within(&t::TOOL_TIMEOUT, 100, 120_000);
+    RemoteConfig {
+        search: reader.read(&t::SEARCH_BASE_URL, parse::base_url),
+        openalex: reader.read(&t::OPENALEX_BASE_URL, parse::base_url),
+        crossref: reader.read(&t::CROSSREF_BASE_URL, parse::base_url),
+        arxiv: reader.read(&t::ARXIV_BASE_URL, parse::base_url),
+        full_text_hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+        patience: Duration::from_millis(patience.unwrap_or(10_000)),
     }
 }
 

@@ -12,6 +12,7 @@ use super::network::PublicUrl;
 use crate::auth::bearer::Algorithm;
 use crate::http::transport::TrustedProxies;
 use crate::solver::model::ModelSettings;
+use crate::solver::tools::remote::RemoteConfig;
 
 /// Everything a server needs to know before it starts (`operations` 4).
 #[derive(Debug, Clone)]
@@ -165,6 +166,8 @@ pub struct Solver {
     pub repository: Option<PathBuf>,
     /// How long a turn waits for an external worker; `None`: until its deadline.
     pub claim_timeout: Option<Duration>,
+    pub theory: Option<PathBuf>,
+    pub remotes: RemoteConfig,
 }
 
 #[derive(Debug, Clone)]

@@ -77,6 +77,20 @@ settings! {
         "Folders of text, Markdown, HTML and PDF files behind the scope `research_library`, separated by `:`; may be repeated";
     REPOSITORY = "repository" ["HELIX_REPOSITORY"] Kind::Path, Unset, Open, Agent,
         "A git working tree behind the scope `repository_evidence`";
+    SEARCH_BASE_URL = "search_base_url" ["HELIX_SEARCH_BASE_URL"] Kind::Url, Unset, Open, Agent,
+        "A `SearXNG` server with JSON answers (`<base>/search`) behind the scope `public_web`";
+    OPENALEX_BASE_URL = "openalex_base_url" ["HELIX_OPENALEX_BASE_URL"] Kind::Url, Unset, Open, Agent,
+        "`OpenAlex` (`<base>/works`) behind the scope `scholarly_research`, such as `https://api.openalex.org`";
+    CROSSREF_BASE_URL = "crossref_base_url" ["HELIX_CROSSREF_BASE_URL"] Kind::Url, Unset, Open, Agent,
+        "Crossref (`<base>/works`) behind the scope `scholarly_research`, such as `https://api.crossref.org`";
+    ARXIV_BASE_URL = "arxiv_base_url" ["HELIX_ARXIV_BASE_URL"] Kind::Url, Unset, Open, Agent,
+        "arXiv (`<base>/api/query`) behind the scope `scholarly_research`, such as `https://export.arxiv.org`";
+    FULL_TEXT_HOSTS = "full_text_hosts" ["HELIX_FULL_TEXT_HOSTS"] Kind::List, Unset, Open, Agent,
+        "Hosts from which full texts of papers are fetched over https, beside those of the base URLs";
+    TOOL_TIMEOUT = "tool_timeout_ms" ["HELIX_TOOL_TIMEOUT_MS"] Kind::Integer, Text("10000"), Open, Agent,
+        "Longest wait in milliseconds for one answer of a search or literature server (100..120000)";
+    THEORY_DIR = "theory_dir" ["HELIX_THEORY_DIR"] Kind::Path, Unset, Open, Agent,
+        "A folder of claims and their relations (TOML files) behind the scope `theory_registry`";
     DATABASE_SCOPES = "agent_database_scopes" ["HELIX_AGENT_DATABASE_SCOPES"] Kind::List, Unset, Open, Agent,
         "Data scopes runs may use; unset: those whose source is configured, in production none";
     TURN_TIMEOUT = "agent_turn_timeout_ms" ["HELIX_AGENT_TURN_TIMEOUT_MS"] Kind::Integer, Text("120000"), Open, Agent,
@@ -141,11 +155,6 @@ pub static RESERVED: &[&str] = &[
     "HELIX_VAULT_LISTEN",
     "HELIX_VAULT_PUBLIC_URL",
     "HELIX_VAULT_ALLOWED_ORIGINS",
-    "HELIX_SEARCH_BASE_URL",
-    "HELIX_OPENALEX_BASE_URL",
-    "HELIX_CROSSREF_BASE_URL",
-    "HELIX_ARXIV_BASE_URL",
-    "HELIX_THEORY_DIR",
     "HELIX_ROOM_AGENT_BODY_LIMIT",
     "HELIX_ROOM_AGENT_IP_RATE_LIMIT",
     "HELIX_ROOM_AGENT_PRINCIPAL_RATE_LIMIT",

@@ -238,12 +238,52 @@ fn data_scopes_default_to_the_configured_sources() {
         scopes(repository, &[]),
         ["research_library", "repository_evidence"]
     );
+    let servers = [
+        ("HELIX_ARXIV_BASE_URL", "https://export.arxiv.org"),
+        ("HELIX_SEARCH_BASE_URL", "http://127.0.0.1:8080/searx/"),
+        ("HELIX_THEORY_DIR", "/srv/theory"),
+    ];
+    assert_eq!(
+        scopes(Case::new(), &servers),
+        [
+            "public_web",
+            "scholarly_research",
+            "research_library",
+            "theory_registry"
+        ]
+    );
     let empty: [&str; 0] = [];
     assert_eq!(
         scopes(Case::new(), &[("HELIX_AGENT_DATABASE_SCOPES", "")]),
         empty
     );
     assert_eq!(scopes(Case::new(), &PRODUCTION), empty);
+}
+
+#[test]
+fn servers_of_the_tools_are_addresses_and_hosts_are_names() {
+    let faults = |environment: &[(&str, &str)]| Case::new().load(environment).config.is_err();
+    for (name, bad, good) in [
+        (
+            "HELIX_OPENALEX_BASE_URL",
+            "https://user:pw@a.example",
+            "https://a.example/v1",
+        ),
+        (
+            "HELIX_SEARCH_BASE_URL",
+            "https://a.example/?q=",
+            "http://a.example",
+        ),
+        (
+            "HELIX_FULL_TEXT_HOSTS",
+            "https://arxiv.org",
+            "arxiv.org, ArXiv.org",
+        ),
+        ("HELIX_TOOL_TIMEOUT_MS", "99", "100"),
+    ] {
+        assert!(faults(&[(name, bad)]), "{name}");
+        assert!(!faults(&[(name, good)]), "{name}");
+    }
 }
 
 #[test]

@@ -67,6 +67,8 @@ pub fn solver(config: &Config, pdf: PdfReading, progress: &dyn Progress) -> Solv
     let sources = CorporaConfig {
         libraries: config.solver.libraries.clone(),
         repository: config.solver.repository.clone(),
+        theory: config.solver.theory.clone(),
+        remotes: config.solver.remotes.clone(),
     };
     let corpora = Corpora::open_with(sources, pdf, progress);
     let corpora = Arc::new(corpora);

@@ -3,7 +3,8 @@
 //! Exists so that a turn sees one state of its sources from start to end, while files change under
 //! it. What must stay true: a snapshot is never altered, only replaced; every document carries the
 //! SHA-256 of the bytes it was made from; nothing of a document's text is written to disk. One bad
-//! file never stops the rest. Deliberately absent: watching for changes. [`Corpora::refresh`] is
+//! file never stops the rest. Deliberately absent: what other servers answer, which is kept by the
+//! turn that asked for it; and watching for changes. [`Corpora::refresh`] is
 //! called by whoever needs fresh documents.
 
 use std::path::PathBuf;
@@ -13,9 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use helix_aggregates::agent::scope;
 
 use super::tools::extract::PdfReading;
+use super::tools::remote::{RemoteConfig, Remotes};
 use super::tools::{Found, library, repository};
 use load::{Loader, Reread};
 
+mod claims;
 mod document;
 mod index;
 mod load;
@@ -30,11 +33,12 @@ pub use load::{LoadStep, Progress};
 pub use snapshot::{Corpus, CorpusSummary, Snapshot};
 pub use warning::{CorpusFault, CorpusWarning};
 
-pub(crate) use document::Stamp;
+pub(crate) use document::{Origin, Stamp};
 
 /// The scope ids that this server has documents for.
 pub const LIBRARY_SCOPE: &str = "research_library";
 pub const REPOSITORY_SCOPE: &str = "repository_evidence";
+pub const THEORY_SCOPE: &str = "theory_registry";
 
 /// Where the documents are.
 #[derive(Debug, Clone, Default)]
@@ -43,12 +47,17 @@ pub struct CorporaConfig {
     pub libraries: Vec<PathBuf>,
     /// The git working tree of the `repository_evidence` scope.
     pub repository: Option<PathBuf>,
+    /// The folder of the `theory_registry` scope.
+    pub theory: Option<PathBuf>,
+    /// The servers of the scopes `public_web` and `scholarly_research`.
+    pub remotes: RemoteConfig,
 }
 
 /// The configured corpora and their present snapshot.
 #[derive(Debug)]
 pub struct Corpora {
     config: CorporaConfig,
+    remotes: Arc<Remotes>,
     pdf_reading: PdfReading,
     current: RwLock<Arc<Snapshot>>,
     /// One refresh at a time; turns go on reading the snapshot they hold.
@@ -71,6 +80,7 @@ impl Corpora {
         progress: &dyn Progress,
     ) -> Self {
         let corpora = Self {
+            remotes: Arc::new(Remotes::new(config.remotes.clone(), pdf_reading.clone())),
             config,
             pdf_reading,
             current: RwLock::new(Arc::new(Snapshot::default())),
@@ -115,7 +125,19 @@ impl Corpora {
         if let Some(root) = &self.config.repository {
             corpora.extend(load(REPOSITORY_SCOPE, repository::scan(root)));
         }
-        let after = Arc::new(Snapshot::new(corpora));
+        let theory = self.config.theory.as_deref().and_then(|folder| {
+            let known = before.corpus(THEORY_SCOPE).zip(before.theory.clone());
+            claims::load(folder, known, reread)
+        });
+        let theory = theory.map(|(corpus, registry)| {
+            corpora.push(corpus);
+            registry
+        });
+        let after = Arc::new(Snapshot {
+            corpora,
+            theory,
+            remotes: Arc::clone(&self.remotes),
+        });
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = after;
     }
 

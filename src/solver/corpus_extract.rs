@@ -1,7 +1,8 @@
 //! The built-in solver: finds, quotes and compares sentences; it never writes one of its own.
 //!
 //! Exists so that a server without any model does real work on real documents. What must stay true:
-//! offline and deterministic (same input over the same snapshot, same bytes); each line of its
+//! deterministic (same input over the same snapshot and the same answers of other servers, same
+//! bytes), and offline unless the run admits a scope that is read through a server; each line of its
 //! digest is a quoted sentence with its mark; a contradiction is reported as a contradiction, never
 //! as a question. It asks only when nothing matches the objective, or when the objective fits
 //! several documents equally well. Deliberately absent: judging constraints. They steer the search,
@@ -23,8 +24,9 @@ mod fields;
 mod query;
 mod rank;
 mod reading;
-mod sentences;
-mod values;
+mod retrieve;
+pub(in crate::solver) mod sentences;
+pub(in crate::solver) mod values;
 
 pub(super) use fields::without_value;
 
@@ -40,6 +42,7 @@ impl Solver for CorpusExtract {
     fn solve<'a>(&'a self, input: &'a TurnInput, host: &'a ToolHost) -> Solving<'a> {
         let (input, host) = (input.clone(), host.clone());
         Box::pin(async move {
+            retrieve::fill(&input, &host).await?;
             let work = tokio::task::spawn_blocking(move || solve(&input, &host));
             work.await
                 .map_err(|_| SolverError::Failed("corpus-extract stopped"))?

@@ -59,7 +59,7 @@ pub fn finalise(
     draft: Draft,
     host: &ToolHost,
 ) -> TurnOutcome {
-    let draft = bounds::bounded(draft);
+    let draft = bounds::bounded(with_limitations(draft, host));
     let evidence = evidence::gather(input, &draft.content, host);
     let audit = audit::ReentryAudit::over(input, &evidence);
     let judged = status::judge(input, answer_source, &draft.content, &evidence, &audit);
@@ -69,6 +69,17 @@ pub fn finalise(
         receipts: host.record().receipts,
         items: evidence.into_items(),
     }
+}
+
+/// What could not be reached is unresolved, whatever the solver says of it.
+fn with_limitations(mut draft: Draft, host: &ToolHost) -> Draft {
+    for unreached in host.record().unreached {
+        let sentence = unreached.to_string();
+        if !draft.unresolved.contains(&sentence) {
+            draft.unresolved.push(sentence);
+        }
+    }
+    draft
 }
 
 #[cfg(test)]

@@ -32,6 +32,7 @@ impl Town {
         let config = CorporaConfig {
             libraries: vec![folder.path().to_owned()],
             repository: None,
+            ..Default::default()
         };
         let corpora = Arc::new(Corpora::open(config, &|_: LoadStep| {}));
         Self {

@@ -6,6 +6,7 @@
 //! source again, found the same bytes as were indexed, and compared the quote byte by byte.
 //! There are two ways in with one admission: typed operations for the solver of this process, and
 //! [`ToolHost::call`] by capability id for those that choose their calls themselves.
+//! What other servers answer is retained by the turn and read like any document.
 //! Deliberately absent: judgement about what the spans mean, which is the finaliser's.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use helix_aggregates::agent::scope::{self, DataScope};
 
 use super::corpora::{Corpus, Document, Snapshot, WeightedTerm, ceil_boundary, floor_boundary};
 use super::seam::{Abort, Allowance, SolverError, SourceHandle, TurnInput};
+use super::tools::remote::{RemoteError, Unreached};
 use ledger::Ledger;
 use receipt::{Call, RunMark};
 
@@ -26,7 +28,10 @@ mod ceiling;
 mod ledger;
 mod local;
 mod locate;
+mod numbers;
 mod receipt;
+mod remote;
+mod theory;
 
 pub use admit::{Admitted, Refusal};
 pub use arguments::BadArguments;
@@ -71,6 +76,8 @@ pub struct AdmittedScope {
 pub enum Provider {
     Absent,
     Documents(usize),
+    /// Read through other people's servers: so many documents are retained by this turn.
+    Retrieved(usize),
 }
 
 /// Why a call was not answered. Every one but `Stopped` has left a receipt.
@@ -86,6 +93,8 @@ pub enum ToolError {
     UnknownSource,
     #[error(transparent)]
     BadArguments(#[from] BadArguments),
+    #[error("the server that was asked gave no usable answer, because {0}")]
+    Remote(#[from] RemoteError),
     #[error("the search failed")]
     Failed,
     #[error(transparent)]
@@ -98,6 +107,8 @@ pub struct HostRecord {
     pub receipts: Vec<ToolReceipt>,
     /// Scopes whose documents were used up before the allowance was.
     pub exhausted: bool,
+    /// Servers that gave nothing when they were last asked.
+    pub unreached: Vec<Unreached>,
 }
 
 /// One turn's access to its sources. Clones share one ledger.
@@ -113,6 +124,8 @@ struct Inner {
     abort: Abort,
     snapshot: Arc<Snapshot>,
     ledger: Mutex<Ledger>,
+    /// Held while documents of other servers are indexed.
+    shelving: tokio::sync::Mutex<()>,
 }
 
 impl ToolHost {
@@ -131,12 +144,16 @@ impl ToolHost {
             abort: input.abort.clone(),
             snapshot,
             ledger: Mutex::default(),
+            shelving: tokio::sync::Mutex::default(),
         }))
     }
 
     /// The scopes of the run that are in the catalog, in the run's order.
     pub fn scopes(&self) -> Vec<AdmittedScope> {
-        let provider = |scope: &DataScope| match self.0.snapshot.corpus(scope.id) {
+        let provider = |scope: &DataScope| match self.corpus_of(scope.id) {
+            Some(corpus) if self.0.snapshot.remotes().covers(scope.id) => {
+                Provider::Retrieved(corpus.documents().len())
+            }
             Some(corpus) => Provider::Documents(corpus.documents().len()),
             None => Provider::Absent,
         };
@@ -165,7 +182,7 @@ impl ToolHost {
     ///
     /// Statistics of the index, not of any document, so this is no call.
     pub fn frequency(&self, scope_id: &str, stem: &str) -> (u64, u64) {
-        self.0.snapshot.corpus(scope_id).map_or((0, 0), |corpus| {
+        self.corpus_of(scope_id).map_or((0, 0), |corpus| {
             (
                 corpus.index().passages_with(stem),
                 corpus.index().passages() as u64,
@@ -280,6 +297,7 @@ impl ToolHost {
         HostRecord {
             receipts: ledger.receipts.clone(),
             exhausted: ledger.exhausted,
+            unreached: ledger.unreached(),
         }
     }
 
@@ -292,8 +310,19 @@ impl ToolHost {
         self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The documents of a scope: those of this server, or those this turn has retained.
+    fn corpus_of(&self, scope_id: &str) -> Option<Arc<Corpus>> {
+        if let Some(corpus) = self.0.snapshot.corpus(scope_id) {
+            return Some(corpus);
+        }
+        let scope = scope::find(scope_id)?;
+        let covered = self.0.snapshot.remotes().covers(scope_id);
+        let retained = self.ledger().shelves.get(scope_id).cloned();
+        covered.then(|| retained.unwrap_or_else(|| Arc::new(Corpus::of(scope, Vec::new()))))
+    }
+
     fn corpus(&self, scope_id: &str, call: &Call) -> Result<Arc<Corpus>, ToolError> {
-        self.0.snapshot.corpus(scope_id).ok_or_else(|| {
+        self.corpus_of(scope_id).ok_or_else(|| {
             self.end(call.clone(), ToolOutcome::Failed, &[]);
             ToolError::NoProvider
         })

@@ -18,7 +18,9 @@ use extract::Format;
 
 pub mod extract;
 pub mod library;
+pub mod remote;
 pub mod repository;
+pub mod theory;
 
 /// Files read of one corpus.
 pub(super) const FILE_LIMIT: usize = 10_000;

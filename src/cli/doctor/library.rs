@@ -85,7 +85,7 @@ fn name(warning: &CorpusWarning, report: &mut Report) {
     let (code, fix) = match warning.fault {
         CorpusFault::MissingFolder | CorpusFault::NotAFolder => (
             "library_missing",
-            "make the folder, or correct --library or --repository",
+            "make the folder, or correct --library, --repository or --theory-dir",
         ),
         CorpusFault::NotARepository | CorpusFault::GitMissing | CorpusFault::GitUnbounded => (
             "repository",
@@ -102,9 +102,14 @@ fn name(warning: &CorpusWarning, report: &mut Report) {
         ),
         CorpusFault::TooLarge { .. }
         | CorpusFault::TooManyFiles { .. }
+        | CorpusFault::TooManyClaims { .. }
         | CorpusFault::TooMuchText { .. } => (
             "document_too_large",
             "split it, or move what is not needed elsewhere",
+        ),
+        CorpusFault::NoClaims | CorpusFault::DuplicateClaim | CorpusFault::UnknownClaim => (
+            "theory_registry",
+            "correct the file in HELIX_THEORY_DIR; a sample is in ops/demo/theory",
         ),
         CorpusFault::NotIndexed | CorpusFault::More => {
             ("documents", "mend the other documents first")

@@ -3,7 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+use super::super::tools::extract::{self, Extracted};
 
 /// What the file system said about a file when it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,10 +25,22 @@ pub struct Block {
     pub heading: Option<Range<usize>>,
 }
 
+/// Where a document's bytes are found when a quote of it is admitted.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    File {
+        path: PathBuf,
+        /// The configured folder that the path must stay in.
+        root: PathBuf,
+    },
+    /// As somebody else's server sent them, for the rest of the turn.
+    Retained(Arc<[u8]>),
+}
+
 /// An immutable document.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Document {
-    /// A path relative to its corpus.
+    /// A path relative to its corpus, or an address of the web.
     pub locator: String,
     pub title: String,
     /// The extracted text; spans count its bytes. Holds no NUL.
@@ -32,13 +49,29 @@ pub struct Document {
     pub blocks: Vec<Block>,
     /// SHA-256 of the source's bytes, lower-case hex.
     pub source_sha256: String,
-    pub(crate) path: PathBuf,
-    /// The configured folder that the path must stay in.
-    pub(crate) root: PathBuf,
     pub(crate) stamp: Stamp,
+    pub(crate) origin: Origin,
 }
 
 impl Document {
+    /// A document of a text that somebody else's server gave for a place.
+    pub(in crate::solver) fn retained(title: String, locator: String, text: String) -> Self {
+        let bytes: Arc<[u8]> = text.as_bytes().into();
+        let Extracted { text, blocks, .. } = extract::plain(text);
+        Self {
+            locator,
+            title,
+            text,
+            blocks,
+            source_sha256: hex::encode(Sha256::digest(&bytes)),
+            stamp: Stamp {
+                bytes: bytes.len() as u64,
+                modified: None,
+            },
+            origin: Origin::Retained(bytes),
+        }
+    }
+
     /// The text of a block's heading, or the empty text.
     pub fn heading(&self, block: &Block) -> &str {
         block

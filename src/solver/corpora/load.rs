@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::super::tools::extract::{self, Format, PdfReading};
 use super::super::tools::{Found, FoundFile, open_file};
-use super::document::{Document, Stamp};
+use super::document::{Document, Origin, Stamp};
 use super::index::PassageIndex;
 use super::snapshot::{Corpus, Outcome};
 use super::warning::{CorpusFault, CorpusWarning};
@@ -217,8 +217,10 @@ fn read(
         text: extracted.text,
         blocks: extracted.blocks,
         source_sha256,
-        path: file.path.clone(),
-        root: file.root.clone(),
         stamp,
+        origin: Origin::File {
+            path: file.path.clone(),
+            root: file.root.clone(),
+        },
     }))
 }

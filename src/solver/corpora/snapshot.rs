@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use helix_aggregates::agent::scope::DataScope;
 
+use super::super::tools::remote::Remotes;
+use super::super::tools::theory::Registry;
 use super::document::{Document, Stamp};
 use super::index::PassageIndex;
 use super::warning::{CorpusFault, CorpusWarning};
@@ -31,6 +33,23 @@ pub struct Corpus {
 }
 
 impl Corpus {
+    /// A corpus of documents that no file stands behind.
+    pub(in crate::solver) fn of(scope: &'static DataScope, documents: Vec<Arc<Document>>) -> Self {
+        let index = if documents.is_empty() {
+            PassageIndex::empty()
+        } else {
+            PassageIndex::build(&documents).unwrap_or_else(|_| PassageIndex::empty())
+        };
+        Self {
+            scope,
+            documents,
+            index: Arc::new(index),
+            warnings: Vec::new(),
+            outcomes: BTreeMap::new(),
+            revision: None,
+        }
+    }
+
     pub fn scope(&self) -> &'static DataScope {
         self.scope
     }
@@ -56,15 +75,22 @@ pub struct CorpusSummary {
     pub revision: Option<String>,
 }
 
-/// All corpora at one moment.
+/// Whatever this server can read at one moment: all corpora, and the servers it asks for more.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    corpora: Vec<Arc<Corpus>>,
+    pub(super) corpora: Vec<Arc<Corpus>>,
+    pub(super) theory: Option<Arc<Registry>>,
+    pub(super) remotes: Arc<Remotes>,
 }
 
 impl Snapshot {
-    pub(super) fn new(corpora: Vec<Arc<Corpus>>) -> Self {
-        Self { corpora }
+    /// The claims behind the corpus of the `theory_registry` scope.
+    pub fn theory(&self) -> Option<&Arc<Registry>> {
+        self.theory.as_ref()
+    }
+
+    pub fn remotes(&self) -> &Arc<Remotes> {
+        &self.remotes
     }
 
     /// The corpus of a scope, when this server has a provider for it.

@@ -10,6 +10,7 @@ fn library(root: &std::path::Path) -> CorporaConfig {
     CorporaConfig {
         libraries: vec![root.to_owned()],
         repository: None,
+        ..Default::default()
     }
 }
 
@@ -86,6 +87,7 @@ fn missing_and_wrong_folders_are_named() {
     let config = CorporaConfig {
         libraries: vec![folder.path().join("none"), file],
         repository: Some(folder.path().to_owned()),
+        ..Default::default()
     };
     let corpora = Corpora::open(config, &silent);
     let found: Vec<CorpusFault> = faults(&corpora)
@@ -117,6 +119,7 @@ fn files_of_several_folders_keep_apart() {
     let config = CorporaConfig {
         libraries: vec![one.path().to_owned(), two.path().to_owned()],
         repository: None,
+        ..Default::default()
     };
     let corpora = Corpora::open(config, &silent);
     let names = locators(&corpora, LIBRARY_SCOPE);
@@ -273,6 +276,7 @@ fn a_working_tree_gives_its_text_files_and_its_commit() {
     let config = CorporaConfig {
         libraries: Vec::new(),
         repository: Some(root.to_owned()),
+        ..Default::default()
     };
     let corpora = Corpora::open(config, &silent);
     assert_eq!(
@@ -312,6 +316,7 @@ fn a_repository_cannot_make_git_run_a_program() {
     let config = CorporaConfig {
         libraries: Vec::new(),
         repository: Some(root.to_owned()),
+        ..Default::default()
     };
     let corpora = Corpora::open(config, &silent);
     assert_eq!(locators(&corpora, REPOSITORY_SCOPE), ["program.sh"]);

@@ -35,6 +35,14 @@ pub enum CorpusFault {
     GitMissing,
     #[error("git answered more than can be read, or took too long")]
     GitUnbounded,
+    #[error("the file does not hold claims as they are written")]
+    NoClaims,
+    #[error("a claim of this id is known already")]
+    DuplicateClaim,
+    #[error("the relation names a claim that is not known")]
+    UnknownClaim,
+    #[error("only the first {limit} claims and relations are read")]
+    TooManyClaims { limit: usize },
     #[error("the index could not be built")]
     NotIndexed,
     #[error("further faults are not listed")]

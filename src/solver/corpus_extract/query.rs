@@ -32,6 +32,11 @@ const ASKS_FOR_ALL: &[&str] = &[
     "summary",
 ];
 
+/// Whether a stem says something about what is looked for.
+pub(super) fn says_something(stem: &str) -> bool {
+    !ASKING.contains(&stem) && !GENERIC.contains(&stem)
+}
+
 /// One word to look for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Term {

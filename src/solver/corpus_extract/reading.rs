@@ -65,6 +65,9 @@ impl Reading {
                 .limitations
                 .push("The run admits no data scope, so nothing can be read.".to_owned());
         }
+        let unreached = host.record().unreached;
+        let named = unreached.iter().map(ToString::to_string);
+        reading.limitations.extend(named);
         let mut reader = Reader {
             host,
             query,
@@ -96,7 +99,15 @@ impl Reader<'_> {
         let limit = match admitted.provider {
             Provider::Absent => limitation(scope),
             Provider::Documents(0) => format!("The scope {scope} holds no readable document."),
-            Provider::Documents(_) => match self.documents(scope) {
+            Provider::Retrieved(0) => {
+                // Servers that did not answer are named already; those that did knew nothing.
+                if self.host.is_reached(scope) {
+                    format!("The servers of the scope {scope} know nothing of the objective.")
+                } else {
+                    return Ok(());
+                }
+            }
+            Provider::Documents(_) | Provider::Retrieved(_) => match self.documents(scope) {
                 Ok(()) => {
                     self.reading.scopes_read.push(scope);
                     return Ok(());

@@ -14,7 +14,7 @@ const ABBREVIATIONS: &[&str] = &[
 ];
 
 /// The sentences of one block of a text, in order; each range lies on character boundaries.
-pub(super) fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
+pub(in crate::solver) fn split(text: &str, block: Range<usize>) -> Vec<Range<usize>> {
     let Some(raw) = text.get(block.clone()) else {
         return Vec::new();
     };

@@ -327,6 +327,7 @@ fn each_scope_of_the_run_is_quoted() {
     let config = crate::solver::corpora::CorporaConfig {
         libraries: vec![town.path("")],
         repository: Some(town.path("")),
+        ..Default::default()
     };
     let corpora =
         crate::solver::corpora::Corpora::open(config, &|_: crate::solver::corpora::LoadStep| {});

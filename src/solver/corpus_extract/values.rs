@@ -9,7 +9,7 @@ use crate::solver::corpora::words;
 
 /// What a value measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(in crate::solver) enum Kind {
     Time,
     Date,
     Year,
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 
 /// A value in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Value {
+pub(in crate::solver) struct Value {
     pub kind: Kind,
     /// What is measured: a dimension or the things counted; empty when the kind says it all.
     pub of: String,
@@ -150,7 +150,7 @@ fn compile(pattern: &str) -> Option<Regex> {
 }
 
 /// The values of a text, in order.
-pub(super) fn find(text: &str) -> Vec<Value> {
+pub(in crate::solver) fn find(text: &str) -> Vec<Value> {
     let mut values: Vec<Value> = Vec::new();
     for (pattern, read) in &RULES {
         let Some(pattern) = &**pattern else { continue };

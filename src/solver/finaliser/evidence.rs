@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use helix_aggregates::agent::evidence::item::{EvidenceItem, ToolReceipt};
 
-use crate::solver::corpora::{LIBRARY_SCOPE, REPOSITORY_SCOPE};
+use crate::solver::corpora::{LIBRARY_SCOPE, REPOSITORY_SCOPE, THEORY_SCOPE};
 use crate::solver::host::{Admitted, Refusal, ToolHost, TurnMark};
 use crate::solver::seam::{Draft, SpanIndex, TurnInput};
+use crate::solver::tools::remote::{SCHOLARLY_SCOPE, WEB_SCOPE};
 
 use super::citations;
 
@@ -102,6 +103,9 @@ fn item(mark: &TurnMark, role: Role, admitted: Admitted) -> EvidenceItem {
     let base = match admitted.scope {
         LIBRARY_SCOPE => "research_library",
         REPOSITORY_SCOPE => "repo_code",
+        THEORY_SCOPE => "theory_context",
+        WEB_SCOPE => "internet_search",
+        SCHOLARLY_SCOPE => "scholarly",
         other => other,
     };
     let kind = match role {

@@ -7,7 +7,7 @@ use helix_aggregates::text::utf16_len;
 use sha2::{Digest, Sha256};
 
 use super::{ToolHost, slice};
-use crate::solver::corpora::Document;
+use crate::solver::corpora::{Document, Origin};
 use crate::solver::seam::{QuotedSpan, SourceHandle};
 use crate::solver::tools::{extract, open_file};
 
@@ -87,15 +87,19 @@ impl ToolHost {
         Ok((Arc::clone(&source.document), source.scope, read.1.clone()))
     }
 
-    /// Reads the file again. Extraction is a pure function of its bytes, so equal bytes mean that
+    /// Reads the file again, or looks at the bytes that were retained. Extraction is a pure function of its bytes, so equal bytes mean that
     /// the retained text is what the file says.
     fn is_unchanged(&self, source: SourceHandle, document: &Document) -> bool {
         if let Some(known) = self.ledger().unchanged.get(&source) {
             return *known;
         }
-        let bytes = open_file(&document.root, &document.path, extract::LARGEST);
-        let unchanged =
-            bytes.is_ok_and(|bytes| hex::encode(Sha256::digest(&bytes)) == document.source_sha256);
+        let holds = |bytes: &[u8]| hex::encode(Sha256::digest(bytes)) == document.source_sha256;
+        let unchanged = match &document.origin {
+            Origin::File { path, root } => {
+                open_file(root, path, extract::LARGEST).is_ok_and(|bytes| holds(&bytes))
+            }
+            Origin::Retained(bytes) => holds(bytes),
+        };
         self.ledger().unchanged.insert(source, unchanged);
         unchanged
     }

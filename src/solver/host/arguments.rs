@@ -18,6 +18,7 @@ pub(in crate::solver) enum Shape {
     Whole { least: u64, most: u64 },
     WholeOrNull,
     Texts { items: usize, most: usize },
+    TextsOrNull { items: usize, most: usize },
 }
 
 /// One parameter.
@@ -96,10 +97,8 @@ impl Parameter {
             Shape::WholeOrNull => json!({
                 "type": ["integer", "null"], "minimum": 0, "maximum": LARGEST,
             }),
-            Shape::Texts { items, most } => json!({
-                "type": "array", "minItems": 1, "maxItems": items,
-                "items": {"type": "string", "minLength": 1, "maxLength": most},
-            }),
+            Shape::Texts { items, most } => texts(&json!("array"), items, most),
+            Shape::TextsOrNull { items, most } => texts(&json!(["array", "null"]), items, most),
         };
         schema["description"] = self.description.into();
         schema
@@ -115,11 +114,23 @@ impl Shape {
                 whole(value).is_some_and(|number| (least..=most).contains(&number))
             }
             Self::WholeOrNull => value.is_null() || whole(value).is_some(),
-            Self::Texts { items, most } => value.as_array().is_some_and(|texts| {
-                (1..=items).contains(&texts.len()) && texts.iter().all(|text| is_text(text, most))
-            }),
+            Self::Texts { items, most } => are_texts(value, items, most),
+            Self::TextsOrNull { items, most } => value.is_null() || are_texts(value, items, most),
         }
     }
+}
+
+fn texts(kind: &Value, items: usize, most: usize) -> Value {
+    json!({
+        "type": kind, "minItems": 1, "maxItems": items,
+        "items": {"type": "string", "minLength": 1, "maxLength": most},
+    })
+}
+
+fn are_texts(value: &Value, items: usize, most: usize) -> bool {
+    value.as_array().is_some_and(|texts| {
+        (1..=items).contains(&texts.len()) && texts.iter().all(|text| is_text(text, most))
+    })
 }
 
 fn is_text(value: &Value, most: usize) -> bool {

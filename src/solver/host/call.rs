@@ -11,7 +11,7 @@ use helix_aggregates::canonical;
 use serde_json::Value;
 
 use super::arguments::Arguments;
-use super::cards::{self, Card};
+use super::cards::{self, Act, Card};
 use super::ceiling;
 use super::receipt::Call;
 use super::{ToolError, ToolHost};
@@ -84,11 +84,16 @@ impl ToolHost {
         card: &'static Card,
         arguments: Arguments,
     ) -> Result<Answered, ToolError> {
-        let host = self.clone();
-        // Long documents are worth a thread on which blocking is no harm.
-        tokio::task::spawn_blocking(move || host.answer_here(scope, card.act, &arguments))
-            .await
-            .map_err(|_| ToolError::Failed)?
+        match card.act {
+            Act::Elsewhere(act) => self.answer_from(scope, act, &arguments).await,
+            Act::Here(act) => {
+                let host = self.clone();
+                // Long documents are worth a thread on which blocking is no harm.
+                tokio::task::spawn_blocking(move || host.answer_here(scope, act, &arguments))
+                    .await
+                    .map_err(|_| ToolError::Failed)?
+            }
+        }
     }
 
     /// Admits a call by id, or leaves the receipt of its refusal.
@@ -127,7 +132,8 @@ impl ToolHost {
     }
 
     fn has_provider(&self, scope_id: &str) -> bool {
-        self.0.snapshot.corpus(scope_id).is_some()
+        let snapshot = &self.0.snapshot;
+        snapshot.corpus(scope_id).is_some() || snapshot.remotes().covers(scope_id)
     }
 }
 
@@ -157,6 +163,7 @@ impl Open<'_> {
                 ToolError::NoProvider
                 | ToolError::UnknownSource
                 | ToolError::BadArguments(_)
+                | ToolError::Remote(_)
                 | ToolError::Failed => ToolOutcome::Failed,
             };
             self.host.end(call, outcome, &[]);

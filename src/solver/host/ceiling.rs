@@ -47,6 +47,16 @@ fn carriers(scope_id: &str, operation: Operation) -> &'static [&'static str] {
             "repo.search",
             "docs.search",
         ],
+        ("public_web", _) => &["internet-search.search_web"],
+        ("scholarly_research", Operation::Search) => &["scholarly-research.lookup_papers"],
+        ("scholarly_research", Operation::Read) => &[
+            "scholarly-research.fetch_full_text",
+            "scholarly-research.lookup_papers",
+        ],
+        ("theory_registry", _) => &[
+            "helix_ask.reflect_theory_context",
+            "theory-badge-graph.reflect_discussion_context",
+        ],
         _ => &[],
     }
 }

@@ -1,13 +1,14 @@
 //! What a turn's host keeps: counts, receipts, and the sources it has named.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use helix_aggregates::agent::evidence::item::{Span, ToolReceipt};
 
 use super::SourceCard;
-use crate::solver::corpora::Document;
+use crate::solver::corpora::{Corpus, Document};
 use crate::solver::seam::SourceHandle;
+use crate::solver::tools::remote::{Paper, RemoteError, Unreached, Upstream};
 
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
@@ -16,6 +17,12 @@ pub(super) struct Ledger {
     pub exhausted: bool,
     pub receipts: Vec<ToolReceipt>,
     pub sources: Vec<Source>,
+    /// By scope, the documents that other servers gave in this turn.
+    pub shelves: HashMap<&'static str, Arc<Corpus>>,
+    /// Papers that were looked up, with the source each one's full text has become.
+    pub papers: Vec<(Paper, Option<SourceHandle>)>,
+    /// Why a server gave nothing when it was last asked.
+    pub failures: BTreeMap<Upstream, RemoteError>,
     by_document: HashMap<(&'static str, usize), SourceHandle>,
     /// Whether a source's file still holds the bytes that were indexed; asked once a turn.
     pub unchanged: HashMap<SourceHandle, bool>,
@@ -30,6 +37,16 @@ pub(super) struct Source {
 }
 
 impl Ledger {
+    pub fn unreached(&self) -> Vec<Unreached> {
+        let failures = self.failures.iter();
+        failures
+            .map(|(upstream, error)| Unreached {
+                upstream: *upstream,
+                error: *error,
+            })
+            .collect()
+    }
+
     pub fn name(
         &mut self,
         scope: &'static str,

@@ -1,4 +1,4 @@
-//! What the capabilities over local documents answer.
+//! What the capabilities over documents at hand answer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{Arguments, BadArguments};
 use super::call::Answered;
-use super::cards::{Act, Among, Listing};
+use super::cards::{Among, Listing, Local};
 use super::{ToolError, ToolHost, slice, span, whole_characters};
 use crate::solver::corpora::{Corpus, Document, WeightedTerm, words};
 use crate::solver::seam::SourceHandle;
@@ -19,7 +19,7 @@ mod outline;
 mod translation;
 
 /// Bytes of one passage in an answer.
-const PASSAGE: u64 = 2000;
+pub(super) const PASSAGE: u64 = 2000;
 /// Bytes of text in the answer to one read.
 const WINDOW: u64 = 64 << 10;
 /// Passages looked at before those of other documents are left out.
@@ -38,48 +38,49 @@ impl ToolHost {
     pub(super) fn answer_here(
         &self,
         scope: &'static DataScope,
-        act: Act,
+        act: Local,
         arguments: &Arguments,
     ) -> Result<Answered, ToolError> {
-        let corpus = self
-            .0
-            .snapshot
-            .corpus(scope.id)
-            .ok_or(ToolError::NoProvider)?;
+        let corpus = self.corpus_of(scope.id).ok_or(ToolError::NoProvider)?;
         let limit = arguments.whole("limit").map_or(8, clipped);
         let query = arguments.text("query").unwrap_or_default();
         match act {
-            Act::ReadLibrary => self.library(&corpus, arguments),
-            Act::Search(among, listing) => {
+            Local::ReadLibrary => self.library(&corpus, arguments),
+            Local::Search(among, listing) => {
                 let stems = match among {
                     Among::Code => names_of(query),
                     Among::All | Among::Documentation => words::stems(query),
                 };
                 let hits = self.hits(&corpus, &stems, among, listing, limit)?;
-                Ok(self.passages(&hits))
+                Ok(self.passages(&hits, PASSAGE))
             }
-            Act::Validate => Ok(self.validate(&corpus, arguments)),
-            Act::Summarize => {
+            Local::Validate => Ok(self.validate(&corpus, arguments)),
+            Local::Summarize => {
                 let open = self.opened(scope, arguments)?;
                 Ok(self.outline(&open))
             }
-            Act::Locate => {
+            Local::Locate => {
                 let open = self.opened(scope, arguments)?;
                 let found = best_blocks(&open.document, query, limit);
                 let hits: Vec<_> = found
                     .into_iter()
                     .map(|window| (open.source, window))
                     .collect();
-                Ok(self.passages(&hits))
+                Ok(self.passages(&hits, PASSAGE))
             }
-            Act::Read => {
+            Local::Read => {
                 let open = self.opened(scope, arguments)?;
                 Ok(self.text_of(&open, arguments))
             }
-            Act::Translation => {
+            Local::Translation => {
                 let open = self.opened(scope, arguments)?;
                 Ok(self.translation(&corpus, &open, arguments))
             }
+            Local::Numbers => {
+                let open = self.opened(scope, arguments)?;
+                Ok(self.numbers(&open, arguments))
+            }
+            Local::Reflect => self.reflect(&corpus, arguments),
         }
     }
 
@@ -89,7 +90,7 @@ impl ToolHost {
             (Some(query), None) => {
                 let stems = words::stems(query);
                 let hits = self.hits(corpus, &stems, Among::All, Listing::Passages, 8)?;
-                Ok(self.passages(&hits))
+                Ok(self.passages(&hits, PASSAGE))
             }
             (None, Some(_)) => {
                 let open = self.opened(corpus.scope(), arguments)?;
@@ -114,7 +115,7 @@ impl ToolHost {
     }
 
     /// The best passages of a corpus, named.
-    fn hits(
+    pub(super) fn hits(
         &self,
         corpus: &Corpus,
         stems: &[String],
@@ -153,7 +154,7 @@ impl ToolHost {
     }
 
     /// Passages grouped by source, each in the order of the hits.
-    pub(super) fn passages(&self, hits: &[(SourceHandle, Span)]) -> Answered {
+    pub(super) fn passages(&self, hits: &[(SourceHandle, Span)], most: u64) -> Answered {
         let mut order: Vec<SourceHandle> = Vec::new();
         for (source, _) in hits {
             if !order.contains(source) {
@@ -168,7 +169,7 @@ impl ToolHost {
             };
             let mut shown = Vec::new();
             for (_, hit) in hits.iter().filter(|(of, _)| *of == source) {
-                let window = within(&open.document, *hit, PASSAGE);
+                let window = within(&open.document, *hit, most);
                 handed.push((source, window));
                 shown.push(part(&open.document, window));
             }
@@ -234,7 +235,7 @@ impl ToolHost {
             .ok_or(ToolError::UnknownSource)
     }
 
-    fn known(&self, source: SourceHandle) -> Option<Open> {
+    pub(super) fn known(&self, source: SourceHandle) -> Option<Open> {
         let ledger = self.ledger();
         let known = ledger.sources.get(source.0 as usize)?;
         Some(Open {
@@ -306,7 +307,7 @@ fn within(document: &Document, window: Span, most: u64) -> Span {
     whole_characters(&document.text, Span { start, end })
 }
 
-fn part(document: &Document, window: Span) -> Value {
+pub(super) fn part(document: &Document, window: Span) -> Value {
     json!({
         "start": window.start, "end": window.end,
         "text": slice(&document.text, window).unwrap_or_default(),

@@ -82,6 +82,11 @@ pub(in crate::solver) fn extract(
     }
 }
 
+/// Plain text as it stands, in paragraphs.
+pub(in crate::solver) fn plain(text: String) -> Extracted {
+    text::extract(storable(text))
+}
+
 fn utf8(bytes: Vec<u8>) -> Result<String, CorpusFault> {
     String::from_utf8(bytes)
         .map(storable)

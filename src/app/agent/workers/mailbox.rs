@@ -66,7 +66,7 @@ impl From<ToolError> for ToolReply {
             ToolError::UnknownSource | ToolError::BadArguments(_) => {
                 Self::BadRequest(error.to_string())
             }
-            ToolError::Failed => Self::Failed,
+            ToolError::Failed | ToolError::Remote(_) => Self::Failed,
             ToolError::Stopped(_) => Self::Stopped,
         }
     }

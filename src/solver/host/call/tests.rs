@@ -55,6 +55,7 @@ impl Tree {
         let config = CorporaConfig {
             libraries: Vec::new(),
             repository: Some(root.to_owned()),
+            ..Default::default()
         };
         let corpora = Corpora::open(config, &|_: LoadStep| {});
         let (input, handle) = turn("anything", &["repository_evidence"]);

@@ -1,0 +1,143 @@
+//! From the files of a theory registry to its corpus: a document a claim.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use helix_aggregates::agent::scope;
+use sha2::{Digest, Sha256};
+
+use super::super::tools::theory::{self, Claim, Registry, Relation, Sheet};
+use super::super::tools::{FoundFile, extract, open_file};
+use super::document::{Document, Origin, Stamp};
+use super::load::Reread;
+use super::snapshot::{Corpus, Outcome};
+use super::warning::{CorpusFault, CorpusWarning};
+use super::{THEORY_SCOPE, index::PassageIndex};
+
+const WARNING_LIMIT: usize = 1000;
+
+type Read = (Arc<Corpus>, Arc<Registry>);
+
+/// Reads a folder; what was read last time stays while no file has changed.
+pub(super) fn load(folder: &Path, known: Option<Read>, reread: Reread) -> Option<Read> {
+    let scope = scope::find(THEORY_SCOPE)?;
+    let (files, fault) = theory::scan(folder);
+    let mut reading = Reading::default();
+    if let Some(fault) = fault {
+        reading.warn(folder.display().to_string(), fault);
+    } else if let Some(known) = known
+        && reread == Reread::Changed
+        && is_same(&known.0, &files)
+    {
+        return Some(known);
+    }
+    let mut relations = Vec::new();
+    for file in &files {
+        reading
+            .outcomes
+            .insert(file.locator.clone(), (file.stamp, Outcome::Skipped));
+        relations.extend(reading.file(file));
+    }
+    for (locator, relation) in relations {
+        let named = format!("{locator}#{}", relation.from);
+        if let Err(fault) = reading.registry.relate(relation) {
+            reading.warn(named, fault);
+        }
+    }
+    let index = PassageIndex::build(&reading.documents).unwrap_or_else(|_| {
+        reading.warn(String::new(), CorpusFault::NotIndexed);
+        PassageIndex::empty()
+    });
+    let corpus = Corpus {
+        scope,
+        documents: reading.documents,
+        index: Arc::new(index),
+        warnings: reading.warnings,
+        outcomes: reading.outcomes,
+        revision: None,
+    };
+    Some((Arc::new(corpus), Arc::new(reading.registry)))
+}
+
+fn is_same(known: &Corpus, files: &[FoundFile]) -> bool {
+    known.outcomes.len() == files.len()
+        && files.iter().all(|file| {
+            let before = known.outcomes.get(&file.locator);
+            before.is_some_and(|(stamp, _)| *stamp == file.stamp)
+        })
+}
+
+#[derive(Default)]
+struct Reading {
+    registry: Registry,
+    documents: Vec<Arc<Document>>,
+    warnings: Vec<CorpusWarning>,
+    outcomes: BTreeMap<String, (Stamp, Outcome)>,
+}
+
+impl Reading {
+    /// Takes the claims of a file in; its relations wait until all claims are known.
+    fn file(&mut self, file: &FoundFile) -> Vec<(String, Relation)> {
+        let read = open_file(&file.root, &file.path, theory::LARGEST)
+            .and_then(|bytes| Ok((theory::sheet(&bytes)?, hex::encode(Sha256::digest(&bytes)))));
+        let (sheet, sha256): (Sheet, String) = match read {
+            Ok(read) => read,
+            Err(fault) => {
+                self.warn(file.locator.clone(), fault);
+                return Vec::new();
+            }
+        };
+        for stated in sheet.claims {
+            let locator = format!("{}#{}", file.locator, stated.id);
+            let claim = Claim {
+                id: stated.id.clone(),
+                status: stated.status,
+                sources: stated.sources,
+            };
+            match self.registry.add(claim) {
+                Ok(()) => {
+                    let document = document(file, locator, stated.id, stated.statement, &sha256);
+                    self.documents.push(Arc::new(document));
+                }
+                Err(fault) => self.warn(locator, fault),
+            }
+        }
+        let relations = sheet.relations.into_iter();
+        relations
+            .map(|relation| (file.locator.clone(), relation))
+            .collect()
+    }
+
+    fn warn(&mut self, locator: String, fault: CorpusFault) {
+        if self.warnings.len() < WARNING_LIMIT {
+            self.warnings.push(CorpusWarning {
+                scope: THEORY_SCOPE,
+                locator,
+                fault,
+            });
+        }
+    }
+}
+
+fn document(
+    file: &FoundFile,
+    locator: String,
+    title: String,
+    statement: String,
+    sha256: &str,
+) -> Document {
+    let extracted = extract::plain(statement);
+    Document {
+        locator,
+        title,
+        text: extracted.text,
+        blocks: extracted.blocks,
+        source_sha256: sha256.to_owned(),
+        stamp: file.stamp,
+        origin: Origin::File {
+            path: file.path.clone(),
+            root: file.root.clone(),
+        },
+    }
+}
