@@ -12,6 +12,7 @@
 mod invariants;
 mod model_server;
 mod script;
+pub mod upstream;
 mod webhooks;
 
 use std::collections::BTreeMap;

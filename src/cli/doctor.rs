@@ -11,6 +11,7 @@ mod library;
 mod model;
 mod network;
 pub mod reach;
+mod sources;
 
 use clap::Args;
 use serde::Serialize;
@@ -159,6 +160,7 @@ async fn look_at(config: &Config, hands: Hands, report: &mut Report) {
     network::issuer(config, report).await;
     model::look(config, report).await;
     library::look(config, hands, report).await;
+    sources::look(config, report).await;
 }
 
 /// With the solver `worker`, turns wait for somebody who may come.

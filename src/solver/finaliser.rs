@@ -73,12 +73,10 @@ pub fn finalise(
 
 /// What could not be reached is unresolved, whatever the solver says of it.
 fn with_limitations(mut draft: Draft, host: &ToolHost) -> Draft {
-    for unreached in host.record().unreached {
-        let sentence = unreached.to_string();
-        if !draft.unresolved.contains(&sentence) {
-            draft.unresolved.push(sentence);
-        }
-    }
+    let unreached = host.record().unreached;
+    let mut all: Vec<String> = unreached.iter().map(ToString::to_string).collect();
+    all.extend(draft.unresolved);
+    draft.unresolved = all;
     draft
 }
 

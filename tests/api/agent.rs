@@ -21,3 +21,4 @@ mod scopes;
 mod starts;
 mod streams;
 mod tokens;
+mod tools;

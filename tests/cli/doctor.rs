@@ -7,6 +7,7 @@ use helix::testing::{ModelServer, Speech};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::fake::{Fake, Reply};
 use crate::key::{export, installed};
 use crate::{Ended, Shell};
 
@@ -225,4 +226,59 @@ fn the_model_server_is_looked_at_without_a_token_spent_and_the_key_is_not_told()
     let asked = models.asked();
     assert!(asked.iter().all(|request| request.path == "/v1/models"));
     assert_eq!(asked.len(), 3);
+}
+
+#[test]
+fn each_configured_server_of_the_tools_has_a_line() {
+    let shell = installed();
+    let server = Fake::start(|request| match request.path() {
+        "/works" => Reply::json(200, &json!({"results": []})),
+        _ => Reply::json(403, &json!({})),
+    });
+    let claims = shell.path().join("claims");
+    std::fs::create_dir(&claims).unwrap();
+    std::fs::write(claims.join("broken.toml"), "[[claim").unwrap();
+    let report = doctor(
+        &shell,
+        &[
+            "--search-base-url",
+            &server.url,
+            "--openalex-base-url",
+            &server.url,
+            "--crossref-base-url",
+            "http://127.0.0.1:1",
+            "--theory-dir",
+            claims.to_str().unwrap(),
+        ],
+    )
+    .expect(1)
+    .object();
+    let lines: Vec<(&str, &str)> = report["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check["code"] == "tool_server" || check["code"] == "theory_registry")
+        .map(|check| {
+            let level = check["level"].as_str().unwrap();
+            (level, check["text"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            (
+                "warning",
+                "theory_registry: broken.toml: the file does not hold claims as they are written"
+            ),
+            (
+                "warning",
+                "the web search gives no usable answer, because it answered with status 403"
+            ),
+            ("ok", "OpenAlex answers"),
+            (
+                "warning",
+                "Crossref gives no usable answer, because it cannot be reached"
+            ),
+        ]
+    );
 }

@@ -21,8 +21,8 @@ pub(super) struct Ledger {
     pub shelves: HashMap<&'static str, Arc<Corpus>>,
     /// Papers that were looked up, with the source each one's full text has become.
     pub papers: Vec<(Paper, Option<SourceHandle>)>,
-    /// Why a server gave nothing when it was last asked.
-    pub failures: BTreeMap<Upstream, RemoteError>,
+    /// Why a server gave nothing when it was last asked; for full texts, paper by paper.
+    pub failures: BTreeMap<(Upstream, usize), RemoteError>,
     by_document: HashMap<(&'static str, usize), SourceHandle>,
     /// Whether a source's file still holds the bytes that were indexed; asked once a turn.
     pub unchanged: HashMap<SourceHandle, bool>,
@@ -40,7 +40,7 @@ impl Ledger {
     pub fn unreached(&self) -> Vec<Unreached> {
         let failures = self.failures.iter();
         failures
-            .map(|(upstream, error)| Unreached {
+            .map(|((upstream, _), error)| Unreached {
                 upstream: *upstream,
                 error: *error,
             })

@@ -54,7 +54,7 @@ impl ToolHost {
     ) -> Result<Answered, ToolError> {
         let remotes = self.0.snapshot.remotes();
         let found = remotes.search_web(query, limit, self.patience());
-        let found = self.heard(Upstream::Search, self.in_time(found).await?)?;
+        let found = self.heard((Upstream::Search, 0), self.in_time(found).await?)?;
         let documents = found
             .into_iter()
             .map(|found| Document::retained(found.title, found.locator, found.text));
@@ -74,10 +74,11 @@ impl ToolHost {
         {
             let mut ledger = self.ledger();
             for upstream in &found.reached {
-                ledger.failures.remove(upstream);
+                ledger.failures.remove(&(*upstream, 0));
             }
             for unreached in &found.unreached {
-                ledger.failures.insert(unreached.upstream, unreached.error);
+                let place = (unreached.upstream, 0);
+                ledger.failures.insert(place, unreached.error);
             }
             if ledger.papers.len() + found.papers.len() > PAPERS {
                 return Err(ToolError::Exhausted);
@@ -134,7 +135,7 @@ impl ToolHost {
         let document = self
             .in_time(remotes.full_text(&paper, self.patience()))
             .await?;
-        let document = self.heard(Upstream::FullText, document)?;
+        let document = self.heard((Upstream::FullText, number), document)?;
         let named = self.shelve(scope, vec![document]).await?;
         let source = *named.first().ok_or(ToolError::Failed)?;
         if let Some(paper) = self.ledger().papers.get_mut(number) {
@@ -149,15 +150,19 @@ impl ToolHost {
         !ledger
             .failures
             .keys()
-            .any(|upstream| upstream.scope() == scope_id)
+            .any(|(upstream, _)| upstream.scope() == scope_id)
     }
 
     /// Notes whether a server answered.
-    fn heard<T>(&self, upstream: Upstream, heard: Result<T, RemoteError>) -> Result<T, ToolError> {
+    fn heard<T>(
+        &self,
+        place: (Upstream, usize),
+        heard: Result<T, RemoteError>,
+    ) -> Result<T, ToolError> {
         let mut ledger = self.ledger();
         match &heard {
-            Ok(_) => ledger.failures.remove(&upstream),
-            Err(error) => ledger.failures.insert(upstream, *error),
+            Ok(_) => ledger.failures.remove(&place),
+            Err(error) => ledger.failures.insert(place, *error),
         };
         heard.map_err(ToolError::from)
     }
@@ -241,3 +246,6 @@ fn abstract_of(paper: &Paper) -> Option<Document> {
         text,
     ))
 }
+
+#[cfg(test)]
+mod tests;

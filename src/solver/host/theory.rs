@@ -110,3 +110,6 @@ impl ToolHost {
         answered
     }
 }
+
+#[cfg(test)]
+mod tests;
