@@ -158,8 +158,11 @@ async fn write(stream: &mut TcpStream, reply: &Reply) -> std::io::Result<()> {
     );
     stream.write_all(head.as_bytes()).await?;
     stream.write_all(&reply.body).await?;
-    while reply.manner == Manner::Endless {
-        stream.write_all(&[b' '; 64 << 10]).await?;
+    if reply.manner == Manner::Endless {
+        let more = vec![b' '; 64 << 10];
+        loop {
+            stream.write_all(&more).await?;
+        }
     }
     stream.shutdown().await
 }

@@ -16,7 +16,7 @@ pub fn searxng(results: &[Result]) -> Value {
             json!({
                 "url": url, "title": title, "content": content, "engine": "duckduckgo",
                 "parsed_url": ["https", "a.example", "/", "", "", ""], "template": "default.html",
-                "engines": ["duckduckgo"], "positions": [place + 1], "score": 1.0 / (place as f64 + 1.0),
+                "engines": ["duckduckgo"], "positions": [place + 1], "score": 0.5,
                 "category": "general", "publishedDate": null, "thumbnail": "",
             })
         })

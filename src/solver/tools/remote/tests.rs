@@ -350,7 +350,7 @@ async fn a_full_text_elsewhere_is_not_fetched_unless_its_host_is_listed() {
         let papers: Vec<Told> = told
             .iter()
             .zip(["10.1/a", "10.1/b", "10.1/c", "10.1/d", "10.1/e"])
-            .map(|(pdf, doi)| Told { pdf, doi, ..TIDE })
+            .map(|(pdf, doi)| Told { doi, pdf, ..TIDE })
             .collect();
         Reply::json(&formats::openalex(&papers))
     })
