@@ -59,7 +59,7 @@ pub fn finalise(
     draft: Draft,
     host: &ToolHost,
 ) -> TurnOutcome {
-    let draft = bounds::bounded(with_limitations(draft, host));
+    let draft = bounds::bounded(with_limitations(input, draft, host));
     let evidence = evidence::gather(input, &draft.content, host);
     let audit = audit::ReentryAudit::over(input, &evidence);
     let judged = status::judge(input, answer_source, &draft.content, &evidence, &audit);
@@ -71,12 +71,20 @@ pub fn finalise(
     }
 }
 
-/// What could not be reached is unresolved, whatever the solver says of it.
-fn with_limitations(mut draft: Draft, host: &ToolHost) -> Draft {
-    let unreached = host.record().unreached;
-    let mut all: Vec<String> = unreached.iter().map(ToString::to_string).collect();
+/// What could not be reached is unresolved, and a server that answers now is not missed any more,
+/// whatever the solver says of either.
+fn with_limitations(input: &TurnInput, mut draft: Draft, host: &ToolHost) -> Draft {
+    let record = host.record();
+    let mut all: Vec<String> = record.unreached.iter().map(ToString::to_string).collect();
     all.extend(draft.unresolved);
     draft.unresolved = all;
+    let laments: Vec<String> = record.reached.iter().map(|up| up.lament()).collect();
+    for (place, missed) in input.previous_unresolved_requirements.iter().enumerate() {
+        let answers_now = laments.iter().any(|lament| missed.starts_with(lament));
+        if answers_now && !draft.settled_requirements.contains(&place) {
+            draft.settled_requirements.push(place);
+        }
+    }
     draft
 }
 

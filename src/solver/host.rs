@@ -16,7 +16,7 @@ use helix_aggregates::agent::scope::{self, DataScope};
 
 use super::corpora::{Corpus, Document, Snapshot, WeightedTerm, ceil_boundary, floor_boundary};
 use super::seam::{Abort, Allowance, SolverError, SourceHandle, TurnInput};
-use super::tools::remote::{RemoteError, Unreached};
+use super::tools::remote::{RemoteError, Unreached, Upstream};
 use ledger::Ledger;
 use receipt::{Call, RunMark};
 
@@ -109,6 +109,8 @@ pub struct HostRecord {
     pub exhausted: bool,
     /// Servers that gave nothing when they were last asked.
     pub unreached: Vec<Unreached>,
+    /// Servers that answered every time they were last asked.
+    pub reached: Vec<Upstream>,
 }
 
 /// One turn's access to its sources. Clones share one ledger.
@@ -298,6 +300,7 @@ impl ToolHost {
             receipts: ledger.receipts.clone(),
             exhausted: ledger.exhausted,
             unreached: ledger.unreached(),
+            reached: ledger.reached(),
         }
     }
 

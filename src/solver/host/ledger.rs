@@ -21,8 +21,8 @@ pub(super) struct Ledger {
     pub shelves: HashMap<&'static str, Arc<Corpus>>,
     /// Papers that were looked up, with the source each one's full text has become.
     pub papers: Vec<(Paper, Option<SourceHandle>)>,
-    /// Why a server gave nothing when it was last asked; for full texts, paper by paper.
-    pub failures: BTreeMap<(Upstream, usize), RemoteError>,
+    /// How a server answered when it was last asked; for full texts, paper by paper.
+    pub heard: BTreeMap<(Upstream, usize), Result<(), RemoteError>>,
     by_document: HashMap<(&'static str, usize), SourceHandle>,
     /// Whether a source's file still holds the bytes that were indexed; asked once a turn.
     pub unchanged: HashMap<SourceHandle, bool>,
@@ -38,13 +38,24 @@ pub(super) struct Source {
 
 impl Ledger {
     pub fn unreached(&self) -> Vec<Unreached> {
-        let failures = self.failures.iter();
-        failures
-            .map(|((upstream, _), error)| Unreached {
-                upstream: *upstream,
-                error: *error,
+        let heard = self.heard.iter();
+        heard
+            .filter_map(|((upstream, _), heard)| {
+                let error = heard.err()?;
+                Some(Unreached {
+                    upstream: *upstream,
+                    error,
+                })
             })
             .collect()
+    }
+
+    pub fn reached(&self) -> Vec<Upstream> {
+        let failed = self.unreached();
+        let mut asked: Vec<Upstream> = self.heard.keys().map(|(upstream, _)| *upstream).collect();
+        asked.dedup();
+        asked.retain(|upstream| failed.iter().all(|failure| failure.upstream != *upstream));
+        asked
     }
 
     pub fn name(

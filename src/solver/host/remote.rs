@@ -74,11 +74,11 @@ impl ToolHost {
         {
             let mut ledger = self.ledger();
             for upstream in &found.reached {
-                ledger.failures.remove(&(*upstream, 0));
+                ledger.heard.insert((*upstream, 0), Ok(()));
             }
             for unreached in &found.unreached {
                 let place = (unreached.upstream, 0);
-                ledger.failures.insert(place, unreached.error);
+                ledger.heard.insert(place, Err(unreached.error));
             }
             if ledger.papers.len() + found.papers.len() > PAPERS {
                 return Err(ToolError::Exhausted);
@@ -147,10 +147,10 @@ impl ToolHost {
     /// Whether every server of a scope answered when it was last asked.
     pub fn is_reached(&self, scope_id: &str) -> bool {
         let ledger = self.ledger();
-        !ledger
-            .failures
-            .keys()
-            .any(|(upstream, _)| upstream.scope() == scope_id)
+        let unreached = ledger.unreached();
+        unreached
+            .iter()
+            .all(|failure| failure.upstream.scope() != scope_id)
     }
 
     /// Notes whether a server answered.
@@ -159,11 +159,8 @@ impl ToolHost {
         place: (Upstream, usize),
         heard: Result<T, RemoteError>,
     ) -> Result<T, ToolError> {
-        let mut ledger = self.ledger();
-        match &heard {
-            Ok(_) => ledger.failures.remove(&place),
-            Err(error) => ledger.failures.insert(place, *error),
-        };
+        let outcome = heard.as_ref().map(|_| ()).map_err(|error| *error);
+        self.ledger().heard.insert(place, outcome);
         heard.map_err(ToolError::from)
     }
 

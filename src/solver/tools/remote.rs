@@ -82,6 +82,12 @@ impl Upstream {
         }
     }
 
+    /// How every sentence about an answer of it that was missed begins.
+    pub fn lament(self) -> String {
+        let (scope, name) = (self.scope(), self.name());
+        format!("The scope {scope} was not read in full: {name} gave no usable answer,")
+    }
+
     pub fn scope(self) -> &'static str {
         match self {
             Self::Search => WEB_SCOPE,
@@ -117,10 +123,7 @@ pub enum RemoteError {
 
 /// A server that gave nothing, as a sentence for the run's unresolved requirements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "The scope {} was not read in full: {} gave no usable answer, because {error}.",
-    .upstream.scope(), .upstream.name()
-)]
+#[error("{} because {error}.", .upstream.lament())]
 pub struct Unreached {
     pub upstream: Upstream,
     pub error: RemoteError,

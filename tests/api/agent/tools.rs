@@ -1,6 +1,8 @@
 //! Scopes that are read through other people's servers, and the theory registry: from a start to
 //! evidence that reads back.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use helix::testing::upstream::formats::{self, Paper};
 use helix::testing::upstream::{Manner, Reply, Upstream};
 use helix::testing::{Setup, TestApp, Turns};
@@ -209,5 +211,53 @@ async fn a_run_over_the_theory_registry_quotes_a_statement() {
     );
     assert_eq!(items[0]["kind"], "theory_context_evidence");
     assert_eq!(items[0]["source"]["locator"], "tides.toml#quay.flood");
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_answers_again_is_missed_no_more() {
+    let asked = AtomicUsize::new(0);
+    let wind = Paper {
+        title: "Gales over the harbour",
+        year: 2020,
+        text: "A gale from the west floods the old quay at spring tide.",
+        ..Paper::default()
+    };
+    let server = Upstream::start(move |path| {
+        if path.starts_with("/openalex/") {
+            Reply::json(&formats::openalex(&[wind]))
+        } else if asked.fetch_add(1, Ordering::SeqCst) == 0 {
+            Reply::status(429)
+        } else {
+            Reply::json(&formats::crossref(&[]))
+        }
+    })
+    .await;
+    let at = |name: &str| format!("{}/{name}", server.base);
+    let app = solved(vec![
+        ("openalex_base_url", at("openalex")),
+        ("crossref_base_url", at("crossref")),
+    ])
+    .await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let first = turned(
+        &client,
+        "Which gale floods the old quay?",
+        "scholarly_research",
+    )
+    .await;
+    assert_eq!(first.statuses(), "waiting/needs_more_evidence/authorized");
+    let turn = json!({"expected_version": first.version(), "instruction": "Try again."});
+    let done = client
+        .continue_run(&first.run_id(), "ferry-turn-0002", &turn)
+        .await;
+    let done = done.ok(200);
+    assert_eq!(
+        done.statuses(),
+        "completed/completed/authorized",
+        "{}",
+        done.text
+    );
+    assert_eq!(done.body["unresolved_requirements"], json!([]));
     app.finish().await;
 }

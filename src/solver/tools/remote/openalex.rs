@@ -14,6 +14,8 @@ const FIELDS: &str = "id,doi,display_name,publication_year,abstract_inverted_ind
                       best_oa_location,authorships";
 /// Words of one abstract.
 const WORDS: usize = 4000;
+/// Bytes of one word.
+const WORD: usize = 200;
 
 #[derive(Deserialize)]
 struct Works {
@@ -83,29 +85,21 @@ impl Work {
             doi: self.doi,
             year: self.publication_year,
             authors: authors.filter_map(|of| of.author?.display_name).collect(),
-            abstract_text: self.abstract_inverted_index.map(in_order),
+            abstract_text: self.abstract_inverted_index.as_ref().map(in_order),
             full_text: pdf.or_else(|| self.open_access?.oa_url),
         }
     }
 }
 
 /// The words at their places. Two words at one place stand in the order of their letters, so that
-/// the same answer makes the same text.
-fn in_order(index: HashMap<String, Vec<u32>>) -> String {
-    let mut placed: Vec<(u32, String)> = Vec::new();
-    for (word, places) in index {
-        placed.extend(
-            places
-                .into_iter()
-                .map(|place| (place, word.clone()))
-                .take(WORDS),
-        );
-        if placed.len() > 4 * WORDS {
-            break;
-        }
+/// the same answer makes the same text; what is longer than a word is none.
+fn in_order(index: &HashMap<String, Vec<u32>>) -> String {
+    let mut placed: Vec<(u32, &str)> = Vec::new();
+    for (word, places) in index.iter().filter(|(word, _)| word.len() <= WORD) {
+        placed.extend(places.iter().map(|place| (*place, word.as_str())));
     }
-    placed.sort();
+    placed.sort_unstable();
     placed.truncate(WORDS);
-    let words: Vec<String> = placed.into_iter().map(|(_, word)| word).collect();
+    let words: Vec<&str> = placed.into_iter().map(|(_, word)| word).collect();
     clean::prose(&words.join(" "), ABSTRACT)
 }
