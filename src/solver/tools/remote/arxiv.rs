@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use quick_xml::Reader;
-use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::events::{BytesRef, Event};
 use reqwest::Url;
 
 use super::fetch::Request;
@@ -26,6 +26,9 @@ impl Remotes {
     pub(super) async fn arxiv(&self, query: &str, limit: usize, patience: Duration) -> Answer {
         let base = self.config.arxiv.as_ref()?;
         let (terms, most) = (terms(query), limit.to_string());
+        if terms.is_empty() {
+            return Some(Ok(Vec::new()));
+        }
         let asked = [
             ("search_query", terms.as_str()),
             ("start", "0"),
@@ -96,19 +99,10 @@ fn entries(body: &[u8], base: &Url, limit: usize) -> Result<Vec<Paper>, RemoteEr
             Event::Text(part) => push(&mut said, &part.xml10_content()),
             Event::CData(part) => push(&mut said, &part.xml10_content()),
             Event::GeneralRef(named) => push(&mut said, &character(&named)?.to_string()),
-            Event::Empty(start) => is_sound(&start)?,
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
             Event::Eof if open.is_empty() => return Ok(papers),
             Event::DocType(_) | Event::Eof => return Err(RemoteError::Malformed),
         }
-    }
-}
-
-fn is_sound(start: &BytesStart) -> Result<(), RemoteError> {
-    if start.local_name().into_inner().is_empty() {
-        Err(RemoteError::Malformed)
-    } else {
-        Ok(())
     }
 }
 
@@ -154,18 +148,14 @@ impl Entry {
         }
     }
 
-    /// The text is fetched from the server that was asked, whatever address the entry names.
+    /// The text is fetched from the server that was asked, whatever address the entry names. An
+    /// entry that is no paper, such as a report of an error, is none.
     fn paper(mut self, base: &Url) -> Option<Paper> {
-        let number = self.id.rsplit_once("/abs/").map(|(_, number)| number);
-        let number = number.filter(|number| {
-            number.len() <= 64
-                && number
-                    .bytes()
-                    .all(|byte| byte.is_ascii_alphanumeric() || b"./-".contains(&byte))
-                && !number.contains("..")
-        });
+        let (_, number) = self.id.rsplit_once("/abs/")?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"./-".contains(&byte);
+        let sound = number.len() <= 64 && number.bytes().all(plain) && !number.contains("..");
         self.raw.full_text =
-            number.map(|number| endpoint(base, &format!("/pdf/{number}"), &[]).to_string());
+            sound.then(|| endpoint(base, &format!("/pdf/{number}"), &[]).to_string());
         self.raw.address = Some(self.id);
         self.raw.cleaned()
     }

@@ -27,15 +27,12 @@ struct Work {
     doi: Option<String>,
     #[serde(rename = "URL")]
     url: Option<String>,
-    #[serde(default)]
-    title: Vec<String>,
+    title: Option<Vec<String>>,
     #[serde(rename = "abstract")]
     abstract_text: Option<String>,
-    #[serde(default)]
-    author: Vec<Author>,
+    author: Option<Vec<Author>>,
     issued: Option<Issued>,
-    #[serde(default)]
-    link: Vec<Link>,
+    link: Option<Vec<Link>>,
 }
 
 #[derive(Deserialize)]
@@ -47,8 +44,8 @@ struct Author {
 
 #[derive(Deserialize)]
 struct Issued {
-    #[serde(rename = "date-parts", default)]
-    date_parts: Vec<Vec<Option<i32>>>,
+    #[serde(rename = "date-parts")]
+    date_parts: Option<Vec<Vec<Option<i32>>>>,
 }
 
 #[derive(Deserialize)]
@@ -81,33 +78,23 @@ impl Remotes {
 
 impl Work {
     fn raw(self) -> Raw {
-        let issued = self
-            .issued
-            .map(|issued| issued.date_parts)
-            .unwrap_or_default();
+        let dates = self.issued.and_then(|issued| issued.date_parts);
         let readable = |link: &Link| {
             let kind = link.content_type.as_deref().unwrap_or_default();
             matches!(kind, "application/pdf" | "text/html" | "text/plain")
         };
+        let authors = self.author.into_iter().flatten().take(AUTHORS);
+        let mut links = self.link.into_iter().flatten();
         Raw {
-            title: self.title.into_iter().next(),
+            title: self.title.into_iter().flatten().next(),
             address: self.url,
             doi: self.doi,
-            year: issued.first().and_then(|date| *date.first()?),
-            authors: self
-                .author
-                .into_iter()
-                .take(AUTHORS)
-                .filter_map(Author::said)
-                .collect(),
+            year: dates.and_then(|dates| *dates.first()?.first()?),
+            authors: authors.filter_map(Author::said).collect(),
             abstract_text: self
                 .abstract_text
                 .map(|text| clean::markup(&text, ABSTRACT)),
-            full_text: self
-                .link
-                .into_iter()
-                .find(readable)
-                .and_then(|link| link.url),
+            full_text: links.find(readable).and_then(|link| link.url),
         }
     }
 }

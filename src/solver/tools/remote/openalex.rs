@@ -31,8 +31,7 @@ struct Work {
     abstract_inverted_index: Option<HashMap<String, Vec<u32>>>,
     open_access: Option<OpenAccess>,
     best_oa_location: Option<Location>,
-    #[serde(default)]
-    authorships: Vec<Authorship>,
+    authorships: Option<Vec<Authorship>>,
 }
 
 #[derive(Deserialize)]
@@ -78,7 +77,7 @@ impl Remotes {
 impl Work {
     fn raw(self) -> Raw {
         let pdf = self.best_oa_location.and_then(|place| place.pdf_url);
-        let authors = self.authorships.into_iter().take(AUTHORS);
+        let authors = self.authorships.into_iter().flatten().take(AUTHORS);
         Raw {
             title: self.display_name,
             address: self.id,

@@ -442,3 +442,32 @@ async fn a_probe_says_of_each_configured_server_whether_it_answers() {
     );
     assert!(Remotes::default().probe().await.is_empty());
 }
+
+#[tokio::test]
+async fn what_an_index_leaves_out_stops_nothing_and_a_report_of_an_error_is_no_paper() {
+    let error = "<feed><entry><id>https://arxiv.org/api/errors#bad</id><title>Error</title>\
+                 <summary>malformed</summary></entry></feed>";
+    let server = Server::start(move |path| match path.split('?').next() {
+        Some("/openalex/works") => Reply::json(&serde_json::json!({"results": [
+            {"id": "https://openalex.org/W1", "display_name": "Bare", "authorships": null},
+            {"id": null, "display_name": "Nowhere"}, {"id": "https://openalex.org/W2"},
+            {"id": "https://openalex.org/W3", "display_name": "Wide",
+                "abstract_inverted_index": {"x".repeat(1000): [0, 2], "short": [1]}},
+        ]})),
+        Some("/crossref/works") => Reply::json(&serde_json::json!({"message": {"items": [
+            {"DOI": "10.1/a", "title": null, "author": null, "link": null},
+            {"DOI": "10.1/b", "title": ["Dateless"], "issued": {"date-parts": [[null]]}},
+        ]}})),
+        _ => Reply::atom(error),
+    })
+    .await;
+    let found = indexes(&server.base).lookup("tide", 8, PATIENCE).await;
+    assert_eq!(found.unreached, []);
+    let titles: Vec<&str> = found
+        .papers
+        .iter()
+        .map(|paper| paper.title.as_str())
+        .collect();
+    assert_eq!(titles, ["Bare", "Dateless", "Wide"]);
+    assert_eq!(found.papers[2].abstract_text.as_deref(), Some("short"));
+}
