@@ -7,9 +7,31 @@ use crate::fake::{Fake, Reply, Request};
 
 const CANARY: &str = "canary-token-of-the-probe";
 
-/// What a good server says, changed by a test.
-#[derive(Clone, Copy)]
-struct Spoilt(fn(&str, &mut Value));
+/// One place in what a good server says, and what stands there instead.
+#[derive(Clone)]
+struct Spoilt {
+    answer: &'static str,
+    pointer: &'static str,
+    value: Value,
+}
+
+/// A server as it should be.
+fn unspoilt() -> Spoilt {
+    Spoilt {
+        answer: "none",
+        pointer: "",
+        value: Value::Null,
+    }
+}
+
+impl Spoilt {
+    fn told(&self, name: &str, mut body: Value) -> Value {
+        if name == self.answer {
+            *body.pointer_mut(self.pointer).unwrap() = self.value.clone();
+        }
+        body
+    }
+}
 
 fn base(request: &Request) -> String {
     format!("http://{}", request.header("host").unwrap())
@@ -57,12 +79,9 @@ fn tools() -> Vec<Value> {
     rows.map(tool).to_vec()
 }
 
-fn answer(request: &Request, spoilt: Spoilt) -> Reply {
+fn answer(request: &Request, spoilt: &Spoilt) -> Reply {
     let base = base(request);
-    let told = |name: &str, mut body: Value| {
-        (spoilt.0)(name, &mut body);
-        body
-    };
+    let told = |name, body| spoilt.told(name, body);
     match request.path() {
         "/agent-access.json" => Reply::json(200, &told("discovery", discovery(&base))),
         "/.well-known/oauth-protected-resource/mcp" => {
@@ -99,7 +118,7 @@ fn answer(request: &Request, spoilt: Spoilt) -> Reply {
 }
 
 fn report(spoilt: Spoilt, code: i32) -> Value {
-    let server = Fake::start(move |request| answer(request, spoilt));
+    let server = Fake::start(move |request| answer(request, &spoilt));
     let ended = Shell::new()
         .variable("CASIMIRBOT_MCP_ACCESS_TOKEN", CANARY)
         .helix(&[
@@ -139,7 +158,7 @@ fn faults(report: &Value) -> Vec<(String, String)> {
 
 #[test]
 fn a_server_as_it_should_be_is_partial_because_nobody_else_was_asked() {
-    let report = report(Spoilt(|_, _| {}), 0);
+    let report = report(unspoilt(), 0);
     assert_eq!(report["schema"], "casimirbot.mcp_provider_conformance.v1");
     assert_eq!(report["status"], "partial");
     let statuses: Vec<_> = report["checks"].as_array().unwrap().iter().collect();
@@ -150,159 +169,103 @@ fn a_server_as_it_should_be_is_partial_because_nobody_else_was_asked() {
     );
 }
 
+/// What is told wrongly, and the fault that the probe of the same name finds.
+const DEVIATIONS: [(&str, &str, &str, &str); 15] = [
+    (
+        "discovery",
+        "/metadata_kind",
+        "\"other\"",
+        "wrong_metadata_kind",
+    ),
+    ("discovery", "/standard", "true", "claims_to_be_standard"),
+    (
+        "discovery",
+        "/mcp/url",
+        "\"https://elsewhere.example/mcp\"",
+        "wrong_mcp_url",
+    ),
+    (
+        "discovery",
+        "/mcp/tools",
+        "[\"helix_run_start\"]",
+        "wrong_tools",
+    ),
+    (
+        "protected_resource",
+        "/resource",
+        "\"https://elsewhere.example/mcp\"",
+        "wrong_resource",
+    ),
+    (
+        "protected_resource",
+        "/authorization_servers",
+        "[]",
+        "no_authorization_server",
+    ),
+    (
+        "protected_resource",
+        "/authorization_servers/0",
+        "\"http://a.example\"",
+        "insecure_authorization_server",
+    ),
+    (
+        "protected_resource",
+        "/scopes_supported/1",
+        "\"other\"",
+        "run_scopes_missing",
+    ),
+    ("challenge", "/error", "\"forbidden\"", "wrong_error_code"),
+    (
+        "challenge",
+        "/challenge",
+        "\"Bearer resource_metadata=\\\"https://elsewhere.example\\\", error=\\\"invalid_token\\\", error_description=\\\"No.\\\"\"",
+        "challenge_names_other_metadata",
+    ),
+    (
+        "initialize",
+        "/serverInfo/name",
+        "\"other\"",
+        "wrong_server_name",
+    ),
+    (
+        "initialize",
+        "/instructions",
+        "\"Keep run_id.\"",
+        "instructions_incomplete",
+    ),
+    (
+        "tools",
+        "/tools/0/annotations/openWorldHint",
+        "true",
+        "wrong_annotations",
+    ),
+    (
+        "tools",
+        "/tools/2/securitySchemes",
+        "[{\"type\": \"noauth\"}]",
+        "wrong_security_schemes",
+    ),
+    ("tools", "/tools/5/name", "\"other\"", "wrong_tools"),
+];
+
 #[test]
 fn each_deviation_is_one_named_fault_of_its_check() {
-    let cases: [(Spoilt, &str, &str); 15] = [
-        (
-            Spoilt(|at, body| {
-                if at == "discovery" {
-                    body["metadata_kind"] = json!("other")
-                }
-            }),
-            "discovery",
-            "wrong_metadata_kind",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "discovery" {
-                    body["standard"] = json!(true)
-                }
-            }),
-            "discovery",
-            "claims_to_be_standard",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "discovery" {
-                    body["mcp"]["url"] = json!("https://elsewhere.example/mcp")
-                }
-            }),
-            "discovery",
-            "wrong_mcp_url",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "discovery" {
-                    body["mcp"]["tools"] = json!(["helix_run_start"])
-                }
-            }),
-            "discovery",
-            "wrong_tools",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "protected_resource" {
-                    body["resource"] = json!("https://elsewhere.example/mcp")
-                }
-            }),
-            "protected_resource",
-            "wrong_resource",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "protected_resource" {
-                    body["authorization_servers"] = json!([])
-                }
-            }),
-            "protected_resource",
-            "no_authorization_server",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "protected_resource" {
-                    body["authorization_servers"] = json!(["https://a.example", "http://b.example"])
-                }
-            }),
-            "protected_resource",
-            "insecure_authorization_server",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "protected_resource" {
-                    body["scopes_supported"] = json!(["helix.agent_runs.read"])
-                }
-            }),
-            "protected_resource",
-            "run_scopes_missing",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "challenge" {
-                    body["error"] = json!("forbidden")
-                }
-            }),
-            "challenge",
-            "wrong_error_code",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "challenge" {
-                    let text = body["challenge"]
-                        .as_str()
-                        .unwrap()
-                        .replace("/mcp\"", "/other\"");
-                    body["challenge"] = json!(text)
-                }
-            }),
-            "challenge",
-            "challenge_names_other_metadata",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "initialize" {
-                    body["serverInfo"]["name"] = json!("other")
-                }
-            }),
-            "initialize",
-            "wrong_server_name",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "initialize" {
-                    body["instructions"] = json!("Keep run_id.")
-                }
-            }),
-            "initialize",
-            "instructions_incomplete",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "tools" {
-                    body["tools"][0]["annotations"]["openWorldHint"] = json!(true)
-                }
-            }),
-            "tools",
-            "wrong_annotations",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "tools" {
-                    body["tools"][2]["securitySchemes"] = json!([{"type": "noauth"}])
-                }
-            }),
-            "tools",
-            "wrong_security_schemes",
-        ),
-        (
-            Spoilt(|at, body| {
-                if at == "tools" {
-                    body["tools"].as_array_mut().unwrap().pop();
-                }
-            }),
-            "tools",
-            "wrong_tools",
-        ),
-    ];
-    for (spoilt, check, fault) in cases {
+    for (answer, pointer, value, fault) in DEVIATIONS {
+        let value = serde_json::from_str(value).unwrap();
+        let spoilt = Spoilt {
+            answer,
+            pointer,
+            value,
+        };
         let report = report(spoilt, 1);
         assert_eq!(report["status"], "fail");
-        assert_eq!(faults(&report), [(check.to_owned(), fault.to_owned())]);
+        assert_eq!(faults(&report), [(answer.to_owned(), fault.to_owned())]);
     }
 }
 
 #[test]
 fn without_a_token_two_checks_are_left_out() {
-    let server = Fake::start(|request| answer(request, Spoilt(|_, _| {})));
+    let server = Fake::start(|request| answer(request, &unspoilt()));
     let ended = Shell::new()
         .helix(&["conformance", "--url", &server.url, "--allow-loopback-http"])
         .expect(0);
@@ -315,8 +278,11 @@ fn a_redirect_a_page_and_a_closed_port_are_faults() {
     let redirecting =
         Fake::start(|_| Reply::json(302, &json!({})).header("Location", "/elsewhere"));
     let page = Fake::start(|_| Reply::new(200, "text/html", "<p>Welcome"));
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let closed = format!("http://{}", closed.local_addr().unwrap());
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let closed = format!("http://{port}");
     for (url, fault) in [
         (redirecting.url.as_str(), "unexpected_status"),
         (page.url.as_str(), "html_answer"),
