@@ -8,7 +8,8 @@ use actix_web::web::{self, Data};
 use actix_web::{App, HttpResponse, HttpServer};
 
 use super::door::Readiness;
-use super::{agent, health, protected_resource, workers};
+use super::{agent, discovery, health, protected_resource, workers};
+use crate::browser;
 use crate::metrics::Metrics;
 
 /// Time for a client to send its request head (`access` 12).
@@ -31,6 +32,8 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
             .configure(workers::configure)
             .configure(crate::mcp::configure)
             .configure(protected_resource::configure)
+            .configure(discovery::configure)
+            .configure(browser::configure)
             .default_service(web::to(agent::unknown_path))
     })
     .workers(std::thread::available_parallelism().map_or(2, usize::from))
