@@ -24,10 +24,7 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
     let server = HttpServer::new(move || {
         App::new()
             .app_data(Data::new(readiness.clone()))
-            .route("/healthz", web::get().to(health::healthz))
-            .route("/healthz", web::head().to(health::healthz))
-            .route("/readyz", web::get().to(health::readyz))
-            .route("/readyz", web::head().to(health::readyz))
+            .configure(health::configure)
             .configure(agent::configure)
             .configure(workers::configure)
             .configure(crate::mcp::configure)
