@@ -11,14 +11,13 @@ use super::refusals::{Refusal, Shape, refusals};
 
 const JSON: &str = "application/json";
 const SCHEME: &str = "bearer";
-/// Where a start's answer leads (`links` of OpenAPI).
-const FOLLOWED: [&str; 7] = [
+/// Where the id in a start's answer leads (`links` of OpenAPI).
+const FOLLOWED: [&str; 6] = [
     "inspectRun",
     "continueRun",
     "cancelRun",
     "listEvents",
     "fetchEvidence",
-    "readEvidence",
     "downloadLog",
 ];
 
@@ -155,22 +154,30 @@ fn answered(operation: &Operation, answer: &Answer) -> Value {
         });
         response["content"] = Value::Object(content.collect());
     }
-    if operation.id == "startRun" {
-        response["links"] = links();
+    if let Some(links) = links(operation) {
+        response["links"] = links;
     }
     response
 }
 
-/// How the id of a started run is used.
-fn links() -> Value {
-    let links = FOLLOWED.map(|id| {
-        let parameters = json!({"run_id": "$response.body#/run_id"});
-        (
-            id.to_owned(),
-            json!({"operationId": id, "parameters": parameters}),
-        )
-    });
-    Value::Object(links.into_iter().collect())
+/// How what is answered is used in the next request.
+fn links(operation: &Operation) -> Option<Value> {
+    match operation.id {
+        "startRun" => {
+            let parameters = json!({"run_id": "$response.body#/run_id"});
+            let links = FOLLOWED.map(|id| {
+                let link = json!({"operationId": id, "parameters": parameters});
+                (id.to_owned(), link)
+            });
+            Some(Value::Object(links.into_iter().collect()))
+        }
+        "fetchEvidence" => {
+            let parameters =
+                json!({"run_id": "$request.path.run_id", "ref": "$response.body#/evidence_refs/0"});
+            Some(json!({"readEvidence": {"operationId": "readEvidence", "parameters": parameters}}))
+        }
+        _ => None,
+    }
 }
 
 fn refused(refusal: &Refusal) -> Value {
