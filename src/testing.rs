@@ -71,9 +71,11 @@ const ENVIRONMENT: [(&str, &str); 11] = [
 /// Every method and path that the doors serve.
 pub fn registered_routes() -> Vec<(&'static str, String)> {
     let runs = AGENT_ROUTES.map(|(method, path)| (method, path.to_owned()));
+    let workers = WORKER_ROUTES.map(|(method, path)| (method, path.to_owned()));
     let tools = ["POST", "OPTIONS"].map(|method| (method, crate::mcp::PATH.to_owned()));
     let metadata = protected_resource::paths().map(|path| ("GET", path));
     runs.into_iter()
+        .chain(workers)
         .chain(tools)
         .chain(metadata)
         .chain(

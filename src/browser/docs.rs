@@ -148,6 +148,7 @@ fn access(access: Access) -> String {
     match access {
         Access::Open | Access::Public => "no token".to_owned(),
         Access::Token => "a token".to_owned(),
+        Access::Worker => "the token of a worker".to_owned(),
         Access::Scope(scope) => format!("a token with the scope {scope}"),
     }
 }
@@ -162,7 +163,7 @@ fn command(operation: &Operation) -> Command {
         .replace("{run_id}", "$RUN")
         .replace("{ref}", "$REF");
     let mut after = path.replace("{code}", "run_busy");
-    if matches!(operation.access, Access::Token | Access::Scope(_)) {
+    if !matches!(operation.access, Access::Open | Access::Public) {
         after.push_str(" \\\n  -H \"Authorization: Bearer $HELIX_TOKEN\"");
     }
     if let Some(body) = operation.body {

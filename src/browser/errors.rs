@@ -22,7 +22,7 @@ struct Guide {
     details: &'static [(&'static str, &'static str)],
 }
 
-static GUIDES: [Guide; 21] = [
+static GUIDES: [Guide; 22] = [
     Guide {
         code: "invalid_request",
         meaning: "The request cannot be read or breaks a bound. Nothing was done, and a key that came with it can be \
@@ -153,6 +153,13 @@ static GUIDES: [Guide; 21] = [
             ("run_id", "the run to inspect"),
             ("claimed_version", "the version at which the turn began"),
         ],
+    },
+    Guide {
+        code: "attempt_fenced",
+        meaning: "A worker has spoken of a turn that is no longer its own: its lease has run out, the turn has \
+            ended, or another attempt has begun.",
+        remedy: "Drop the turn and claim another. Beat more often than the lease lasts.",
+        details: &[],
     },
     Guide {
         code: "scope_policy_not_configured",

@@ -12,6 +12,7 @@ mod parameters;
 mod protocol;
 mod refusals;
 mod runs;
+mod workers;
 
 pub use document::document;
 pub use objects::Object;
@@ -23,5 +24,6 @@ pub fn operations() -> impl Iterator<Item = &'static Operation> {
     runs::OPERATIONS
         .iter()
         .chain(protocol::OPERATIONS)
+        .chain(workers::OPERATIONS)
         .chain(discovery::OPERATIONS)
 }

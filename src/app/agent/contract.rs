@@ -7,6 +7,7 @@
 
 mod answers;
 mod events;
+pub mod workers;
 
 use serde_json::{Value, json};
 

@@ -54,17 +54,19 @@ pub fn kind(schema: &Value) -> String {
     if let Some(only) = schema.get("const") {
         return format!("always {only}");
     }
+    if let Some(either) = schema["anyOf"].as_array() {
+        let kinds: Vec<String> = either.iter().map(kind).collect();
+        return kinds.join(" or ");
+    }
     if let Some(words) = schema["enum"].as_array() {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
         return format!("one of {}", words.join(", "));
     }
     let name = match &schema["type"] {
         Value::String(name) => name.clone(),
-        Value::Array(names) => {
-            let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
-            names.join(" or ")
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            "any JSON".to_owned()
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => "any JSON".to_owned(),
     };
     let mut parts = vec![match schema["items"]["type"].as_str() {
         Some(items) => format!("{name} of {items}"),
@@ -107,7 +109,7 @@ mod tests {
                 "b": {"type": "integer", "minimum": 1, "maximum": 4, "default": 2},
             }},
             "c": {"type": "array", "maxItems": 9, "items": {"type": "object", "properties": {
-                "d": {"type": ["string", "null"]},
+                "d": {"anyOf": [{"type": "string"}, {"type": "null"}]},
             }}},
         }});
         let rows: Vec<String> = of(&schema)

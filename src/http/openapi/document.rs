@@ -11,6 +11,7 @@ use super::refusals::{Refusal, Shape, refusals};
 
 const JSON: &str = "application/json";
 const SCHEME: &str = "bearer";
+const WORKER_SCHEME: &str = "worker";
 /// Where the id in a start's answer leads (`links` of OpenAPI).
 const FOLLOWED: [&str; 6] = [
     "inspectRun",
@@ -61,10 +62,16 @@ fn whole() -> Value {
         "components": {
             "schemas": Map::from_iter(schemas),
             "headers": Map::from_iter(headers),
-            "securitySchemes": {SCHEME: {
-                "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-                "description": "A token of the issuer that the protected-resource metadata names.",
-            }},
+            "securitySchemes": {
+                SCHEME: {
+                    "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                    "description": "A token of the issuer that the protected-resource metadata names.",
+                },
+                WORKER_SCHEME: {
+                    "type": "http", "scheme": "bearer",
+                    "description": "A token that the operator made with `helix worker token create`.",
+                },
+            },
         },
     })
 }
@@ -118,6 +125,7 @@ fn security(access: Access) -> Value {
     match access {
         Access::Open | Access::Public => json!([]),
         Access::Token => json!([{SCHEME: []}]),
+        Access::Worker => json!([{WORKER_SCHEME: []}]),
         Access::Scope(scope) => json!([{SCHEME: [scope]}]),
     }
 }
@@ -144,7 +152,9 @@ fn answered(operation: &Operation, answer: &Answer) -> Value {
     let own = answer.headers.iter().copied();
     let headers = match operation.access {
         Access::Open => headers(own),
-        Access::Public | Access::Token | Access::Scope(_) => headers(ALWAYS.into_iter().chain(own)),
+        Access::Public | Access::Token | Access::Worker | Access::Scope(_) => {
+            headers(ALWAYS.into_iter().chain(own))
+        }
     };
     let mut response = json!({"description": answer.description, "headers": headers});
     if !answer.content.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::app::agent::contract;
+use crate::app::agent::contract::{self, workers};
 
 /// A schema by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,14 @@ pub enum Object {
     ProtectedResource,
     AgentAccess,
     OpenApi,
+    WorkerClaim,
+    WorkerTurn,
+    WorkerHeartbeat,
+    WorkerLease,
+    WorkerCall,
+    WorkerCallAnswer,
+    WorkerProduct,
+    WorkerReceipt,
     JsonRpcRequest,
     JsonRpcResponse,
     JsonRpcError,
@@ -32,7 +40,7 @@ pub enum Object {
 }
 
 impl Object {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 30] = [
         Self::StartRequest,
         Self::ContinueRequest,
         Self::CancelRequest,
@@ -51,6 +59,14 @@ impl Object {
         Self::ProtectedResource,
         Self::AgentAccess,
         Self::OpenApi,
+        Self::WorkerClaim,
+        Self::WorkerTurn,
+        Self::WorkerHeartbeat,
+        Self::WorkerLease,
+        Self::WorkerCall,
+        Self::WorkerCallAnswer,
+        Self::WorkerProduct,
+        Self::WorkerReceipt,
         Self::JsonRpcRequest,
         Self::JsonRpcResponse,
         Self::JsonRpcError,
@@ -77,6 +93,14 @@ impl Object {
             Self::ProtectedResource => "ProtectedResource",
             Self::AgentAccess => "AgentAccess",
             Self::OpenApi => "OpenApi",
+            Self::WorkerClaim => "WorkerClaim",
+            Self::WorkerTurn => "WorkerTurn",
+            Self::WorkerHeartbeat => "WorkerHeartbeat",
+            Self::WorkerLease => "WorkerLease",
+            Self::WorkerCall => "WorkerCall",
+            Self::WorkerCallAnswer => "WorkerCallAnswer",
+            Self::WorkerProduct => "WorkerProduct",
+            Self::WorkerReceipt => "WorkerReceipt",
             Self::JsonRpcRequest => "JsonRpcRequest",
             Self::JsonRpcResponse => "JsonRpcResponse",
             Self::JsonRpcError => "JsonRpcError",
@@ -109,6 +133,14 @@ impl Object {
             Self::ProtectedResource => protected_resource(),
             Self::AgentAccess => agent_access(),
             Self::OpenApi => json!({"type": "object", "required": ["openapi", "info", "paths"]}),
+            Self::WorkerClaim => workers::claim(),
+            Self::WorkerTurn => workers::turn(),
+            Self::WorkerHeartbeat => workers::heartbeat(),
+            Self::WorkerLease => workers::lease(),
+            Self::WorkerCall => workers::call(),
+            Self::WorkerCallAnswer => workers::call_answer(),
+            Self::WorkerProduct => workers::completion(),
+            Self::WorkerReceipt => workers::receipt(),
             Self::JsonRpcRequest => one_or_batch(&message()),
             Self::JsonRpcResponse => one_or_batch(&response()),
             Self::JsonRpcError => error_response(),

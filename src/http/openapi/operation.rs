@@ -28,17 +28,25 @@ pub struct Operation {
 pub enum Group {
     Runs,
     Mcp,
+    Workers,
     Discovery,
     Health,
 }
 
 impl Group {
-    pub const ALL: [Self; 4] = [Self::Runs, Self::Mcp, Self::Discovery, Self::Health];
+    pub const ALL: [Self; 5] = [
+        Self::Runs,
+        Self::Mcp,
+        Self::Workers,
+        Self::Discovery,
+        Self::Health,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Runs => "Runs",
             Self::Mcp => "MCP",
+            Self::Workers => "Workers",
             Self::Discovery => "Discovery and pages",
             Self::Health => "Health",
         }
@@ -48,6 +56,7 @@ impl Group {
         match self {
             Self::Runs => "Start, drive and read runs.",
             Self::Mcp => "The same operations as tools.",
+            Self::Workers => "Solve turns from outside, where the operator has chosen that.",
             Self::Discovery => "What is served here, for clients, crawlers and people.",
             Self::Health => "Whether the process is up and may be used.",
         }
@@ -63,6 +72,8 @@ pub enum Access {
     Public,
     /// A token; what it may do is judged by message.
     Token,
+    /// The token of a worker, which opens nothing else.
+    Worker,
     /// A token with this scope.
     Scope(&'static str),
 }

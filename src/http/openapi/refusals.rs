@@ -21,6 +21,11 @@ const CALLER: [Code; 7] = [
     Code::AccountNotLinked,
     Code::AuthNotConfigured,
 ];
+const WORKER: [Code; 3] = [
+    Code::InvalidRequest,
+    Code::EncodingNotSupported,
+    Code::Unauthorized,
+];
 const BODY: [Code; 2] = [Code::BodyTooLarge, Code::BodyTimeout];
 
 /// One status with the rows that share it.
@@ -48,16 +53,14 @@ pub fn refusals(operation: &Operation) -> Vec<Refusal> {
         return Vec::new();
     }
     let mut codes = PLACE.to_vec();
-    let with_token = match operation.access {
-        Access::Open | Access::Public => false,
-        Access::Token => true,
+    match operation.access {
+        Access::Open | Access::Public => {}
+        Access::Worker => codes.extend(WORKER),
+        Access::Token => codes.extend(CALLER),
         Access::Scope(_) => {
+            codes.extend(CALLER);
             codes.push(Code::InsufficientScope);
-            true
         }
-    };
-    if with_token {
-        codes.extend(CALLER);
     }
     if operation.body.is_some() {
         codes.extend(BODY);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::document::{Document, conforms};
 use crate::harness::{Answer, Client, RUNS};
 use crate::mcp::client::{call, listed, message, request};
+use crate::workers::client::{self as workers, CLAIM, COMPLETE, HEARTBEAT, TOOL, Worker};
 
 const RUN: &str = "/api/v1/agent-runs/{run_id}";
 
@@ -400,5 +401,55 @@ async fn documents_and_pages_are_what_the_document_promises() {
         }
     }
     assert!(document.seen().contains(&("errorPage".to_owned(), 404)));
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_to_a_worker_are_what_the_document_promises() {
+    let app = workers::app().await;
+    let document = Document::of(&app).await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let worker = Worker::new(&app).await;
+    let checked = |path: &str, answer: Answer| {
+        document.check("POST", path, &answer);
+        answer
+    };
+    checked(CLAIM, worker.try_claim(0).await.ok(204));
+    let run = workers::started(&client, "ferry-plan-0001").await;
+    let body = turn(1);
+    let (done, ()) = tokio::join!(client.continue_run(&run, "ferry-turn-0001", &body), async {
+        let given = checked(CLAIM, worker.try_claim(25_000).await.ok(200)).body;
+        let token = given["turn_token"].as_str().unwrap().to_owned();
+        let turn = workers::Turn { token, given };
+        checked(HEARTBEAT, worker.heartbeat(&turn).await.ok(200));
+        let capability = "research-library.read_document";
+        let arguments = json!({"query": "ferry Vik", "source": null, "start": null, "end": null});
+        let found = checked(
+            TOOL,
+            worker.tool(&turn, capability, arguments).await.ok(200),
+        );
+        checked(
+            TOOL,
+            worker.tool(&turn, "repo.search", json!({})).await.ok(403),
+        );
+        let product = workers::product(workers::source_of(&found.body), workers::QUOTE);
+        let sent = json!({"turn_token": turn.token, "product": product});
+        document.conforms(
+            &json!({"$ref": "#/components/schemas/WorkerProduct"}),
+            &sent,
+        );
+        checked(COMPLETE, worker.complete(&turn, &product).await.ok(200));
+        checked(
+            COMPLETE,
+            worker.complete(&turn, &json!({"more": 1})).await.ok(400),
+        );
+        checked(HEARTBEAT, worker.heartbeat(&turn).await.ok(409));
+    });
+    done.ok(200);
+    let stranger = Worker {
+        token: "nonsense".to_owned(),
+        ..worker.clone()
+    };
+    checked(CLAIM, stranger.try_claim(0).await.ok(401));
     app.finish().await;
 }

@@ -25,7 +25,7 @@ pub(super) fn time() -> Value {
 }
 
 /// As alternatives: some readers of tool schemas know no list of types.
-pub(super) fn or_null(schema: Value) -> Value {
+pub(super) fn or_null(schema: &Value) -> Value {
     json!({"anyOf": [schema, {"type": "null"}]})
 }
 
@@ -112,17 +112,17 @@ pub fn run() -> Value {
         "constraints": plains(),
         "database_scope": plains(),
         "budget": whole(&budget),
-        "summary": or_null(plain()),
+        "summary": or_null(&plain()),
         "unresolved_requirements": plains(),
         "contradictions": plains(),
         "pending_questions": questions(),
         "evidence": evidence_bundle(),
-        "latest_result": told(or_null(json!({"type": "object"})), "What the last turn produced; not an answer by itself."),
+        "latest_result": told(or_null(&json!({"type": "object"})), "What the last turn produced; not an answer by itself."),
         "recommended_next_action": next_action(),
         "created_at": time(),
         "updated_at": time(),
-        "completed_at": or_null(time()),
-        "cancelled_at": or_null(time()),
+        "completed_at": or_null(&time()),
+        "cancelled_at": or_null(&time()),
     }))
 }
 
@@ -134,7 +134,7 @@ pub fn evidence_bundle() -> Value {
         "observation_refs": plains(),
         "evidence_refs": plains(),
         "receipt_refs": plains(),
-        "provider_terminal_candidate_ref": or_null(plain()),
+        "provider_terminal_candidate_ref": or_null(&plain()),
         "claims_supported": plains(),
         "claims_contradicted": plains(),
         "unresolved_requirements": plains(),
@@ -176,7 +176,7 @@ pub fn run_list() -> Value {
     whole(&json!({
         "schema": name("helix.agent_run.list.v1"),
         "runs": {"type": "array", "maxItems": 100, "items": entry},
-        "next_cursor": told(or_null(plain()), "Null at the end."),
+        "next_cursor": told(or_null(&plain()), "Null at the end."),
     }))
 }
 
@@ -192,7 +192,7 @@ pub fn error() -> Value {
             "schema": name("helix.agent_api.error.v1"),
             "error": told(codes(), "What a program decides by."),
             "message": told(plain(), "For people; its wording may change."),
-            "request_id": or_null(plain()),
+            "request_id": or_null(&plain()),
             "retryable": told(json!({"type": "boolean"}), "Whether the same request may pass later."),
             "details": {"type": "object"},
         }),

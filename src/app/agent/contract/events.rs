@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::answers::{
-    authority, completion, flagged, lifecycle, name, or_null, plain, plains, questions, run_id, time,
-    version,
+    authority, completion, flagged, lifecycle, name, or_null, plain, plains, questions, run_id,
+    time, version,
 };
 use super::{LARGEST, number, object, whole};
 
@@ -15,7 +15,7 @@ fn payloads() -> [(&'static str, Value); 13] {
             "version": version(),
             "lifecycle_status": lifecycle(),
             "completion_status": completion(),
-            "failure_code": or_null(plain()),
+            "failure_code": or_null(&plain()),
         }))
     };
     let either = |first: Value, second: Value| json!({"anyOf": [first, second]});
