@@ -4,11 +4,14 @@
 //! forbids caching; the first failing step of the pipeline answers (`agent-api` 1.2).
 
 pub mod agent;
+pub mod discovery;
 pub mod door;
 pub mod health;
+pub mod openapi;
 pub mod permits;
 pub mod pipeline;
 pub mod protected_resource;
+pub mod public;
 pub mod query;
 pub mod rate_limit;
 pub mod request_id;

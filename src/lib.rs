@@ -6,6 +6,7 @@
 pub mod app;
 pub mod auth;
 pub mod bench;
+pub mod browser;
 pub mod cli;
 pub mod config;
 pub mod http;

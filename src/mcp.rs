@@ -30,7 +30,8 @@ use crate::http::respond;
 use crate::strict_json;
 use envelope::{Fault, Messages};
 
-pub use catalog::TOOLS;
+pub use catalog::{TOOLS, Tool};
+pub use envelope::versions;
 
 pub const PATH: &str = "/mcp";
 /// What a page may send along.

@@ -50,15 +50,21 @@ pub fn millis(seconds: f64) -> f64 {
     (seconds * 1_000_000.0).round() / 1_000.0
 }
 
-/// A bare level is meant for Helix: sqlx would log statements and hyper would log connections.
+/// A bare level is meant for Helix: sqlx would log statements and hyper would log connections. rmcp
+/// writes what a client sent into its warnings, so it is heard only by those who ask for it by name.
 fn with_quiet_libraries(filter: &str) -> String {
     let is_level = ["info", "debug", "trace"]
         .iter()
         .any(|level| filter.eq_ignore_ascii_case(level));
-    if is_level {
+    let filter = if is_level {
         format!("warn,helix={filter}")
     } else {
         filter.to_owned()
+    };
+    if filter.contains("rmcp") {
+        filter
+    } else {
+        format!("{filter},rmcp=off")
     }
 }
 
@@ -73,9 +79,14 @@ mod tests {
 
     #[test]
     fn a_bare_level_does_not_wake_the_libraries() {
-        assert_eq!(with_quiet_libraries("debug"), "warn,helix=debug");
-        assert_eq!(with_quiet_libraries("info"), "warn,helix=info");
-        assert_eq!(with_quiet_libraries("error"), "error");
-        assert_eq!(with_quiet_libraries("sqlx=debug"), "sqlx=debug");
+        for (asked, used) in [
+            ("debug", "warn,helix=debug,rmcp=off"),
+            ("info", "warn,helix=info,rmcp=off"),
+            ("error", "error,rmcp=off"),
+            ("sqlx=debug", "sqlx=debug,rmcp=off"),
+            ("warn,rmcp=debug", "warn,rmcp=debug"),
+        ] {
+            assert_eq!(with_quiet_libraries(asked), used);
+        }
     }
 }

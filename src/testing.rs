@@ -30,13 +30,16 @@ use tempfile::TempDir;
 use crate::app::access::accounts::{Accounts, LinkTuple};
 use crate::app::access::worker_tokens::WorkerTokens;
 use crate::app::agent::executor::TurnExecutor;
+use crate::browser;
 use crate::config::{Config, Environment, Flags};
+use crate::http::{discovery, protected_resource};
 use crate::server::{self, Running, TurnParts};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
 
 pub use crate::cli::client::IDLE as CLIENT_IDLE;
 pub use crate::http::agent::ROUTES as AGENT_ROUTES;
+pub use crate::http::discovery::clients::{CLIENTS, Tried};
 pub use crate::http::workers::ROUTES as WORKER_ROUTES;
 pub use crate::solver::finaliser::TurnOutcome;
 pub use crate::solver::seam::TurnInput;
@@ -64,6 +67,32 @@ const ENVIRONMENT: [(&str, &str); 11] = [
     ("HELIX_MCP_IP_RATE_LIMIT", "0"),
     ("HELIX_MCP_PRINCIPAL_RATE_LIMIT", "0"),
 ];
+
+/// Every method and path that the doors serve.
+pub fn registered_routes() -> Vec<(&'static str, String)> {
+    let runs = AGENT_ROUTES.map(|(method, path)| (method, path.to_owned()));
+    let workers = WORKER_ROUTES.map(|(method, path)| (method, path.to_owned()));
+    let tools = ["POST", "OPTIONS"].map(|method| (method, crate::mcp::PATH.to_owned()));
+    let metadata = protected_resource::paths().map(|path| ("GET", path));
+    runs.into_iter()
+        .chain(workers)
+        .chain(tools)
+        .chain(metadata)
+        .chain(
+            public_paths().flat_map(|path| ["GET", "HEAD"].map(|method| (method, path.to_owned()))),
+        )
+        .collect()
+}
+
+/// Paths that anybody may GET and HEAD.
+fn public_paths() -> impl Iterator<Item = &'static str> {
+    let documents = discovery::DOCUMENTS.into_iter().chain(browser::DOCUMENTS);
+    let pages = browser::PAGES.into_iter().map(|(path, _)| path);
+    documents
+        .map(|(path, _)| path)
+        .chain(pages)
+        .chain(["/healthz", "/readyz"])
+}
 
 /// What solves the turns of a test's servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

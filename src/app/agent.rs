@@ -1,5 +1,6 @@
 //! Use cases of agent runs.
 
+pub mod contract;
 pub mod evidence;
 pub mod executor;
 pub mod keyed;

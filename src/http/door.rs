@@ -55,7 +55,7 @@ pub struct FaceLimits {
 impl AgentDoor {
     pub fn limits(&self, surface: Surface) -> &FaceLimits {
         match surface {
-            Surface::RunRest => &self.rest,
+            Surface::RunRest | Surface::Public => &self.rest,
             Surface::Mcp => &self.mcp,
             Surface::Workers => &self.worker,
         }

@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`: is the process up, and may it be used.
 
-use actix_web::http::header::HeaderValue;
-use actix_web::web::Data;
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use serde_json::json;
 
@@ -9,7 +9,29 @@ use super::door::Readiness;
 use super::{pipeline, request_id};
 use crate::ids::Ids;
 
-pub async fn healthz(request: HttpRequest) -> HttpResponse {
+pub fn configure(config: &mut ServiceConfig) {
+    config
+        .service(
+            web::resource("/healthz")
+                .route(web::get().to(healthz))
+                .route(web::head().to(healthz))
+                .default_service(web::to(wrong_method)),
+        )
+        .service(
+            web::resource("/readyz")
+                .route(web::get().to(readyz))
+                .route(web::head().to(readyz))
+                .default_service(web::to(wrong_method)),
+        );
+}
+
+async fn wrong_method(request: HttpRequest) -> HttpResponse {
+    headed(&mut HttpResponse::MethodNotAllowed(), &request)
+        .insert_header((header::ALLOW, "GET, HEAD"))
+        .finish()
+}
+
+async fn healthz(request: HttpRequest) -> HttpResponse {
     headed(&mut HttpResponse::Ok(), &request).json(json!({"status": "ok"}))
 }
 
@@ -28,7 +50,7 @@ fn headed<'b>(
         .insert_header(("Cache-Control", "no-store"))
 }
 
-pub async fn readyz(readiness: Data<Readiness>, request: HttpRequest) -> HttpResponse {
+async fn readyz(readiness: Data<Readiness>, request: HttpRequest) -> HttpResponse {
     let (ready, body) = match readiness.door() {
         None => (false, json!({"status": "migrating"})),
         Some(_) if readiness.is_draining() => (false, json!({"status": "draining"})),

@@ -40,6 +40,8 @@ pub enum Surface {
     RunRest,
     Mcp,
     Workers,
+    /// Documents and pages that need no token.
+    Public,
 }
 
 impl Surface {
@@ -47,7 +49,7 @@ impl Surface {
         match self {
             Self::RunRest => request_id::Origin::AgentRuns,
             Self::Mcp => request_id::Origin::Mcp,
-            Self::Workers => request_id::Origin::Other,
+            Self::Workers | Self::Public => request_id::Origin::Other,
         }
     }
 
@@ -57,7 +59,7 @@ impl Surface {
         match self {
             Self::RunRest => Some("/.well-known/oauth-protected-resource"),
             Self::Mcp => Some("/.well-known/oauth-protected-resource/mcp"),
-            Self::Workers => None,
+            Self::Workers | Self::Public => None,
         }
     }
 }

@@ -55,6 +55,13 @@ pub fn configure(config: &mut ServiceConfig) {
     }
 }
 
+/// Every path of this surface.
+pub fn paths() -> impl Iterator<Item = String> {
+    DOCUMENTS
+        .into_iter()
+        .map(|(path, _)| format!("{ROOT}{path}"))
+}
+
 async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
     let refusal = Problem::new(Code::MethodNotAllowed);
     let mut response = pipeline::refuse(&door, &request, refusal);

@@ -160,8 +160,11 @@ pub fn limited(verdict: &Verdict) -> HttpResponse {
 /// Headers every answer carries.
 pub fn finish(mut response: HttpResponse, exchange: &Exchange) -> HttpResponse {
     let headers = response.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    // Only what is the same for everybody says otherwise.
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(header::PRAGMA, HeaderValue::from_static("no-cache"));
+    }
     headers.insert(
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),

@@ -8,7 +8,8 @@ use actix_web::web::{self, Data};
 use actix_web::{App, HttpResponse, HttpServer};
 
 use super::door::Readiness;
-use super::{agent, health, protected_resource, workers};
+use super::{agent, discovery, health, protected_resource, workers};
+use crate::browser;
 use crate::metrics::Metrics;
 
 /// Time for a client to send its request head (`access` 12).
@@ -23,14 +24,13 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
     let server = HttpServer::new(move || {
         App::new()
             .app_data(Data::new(readiness.clone()))
-            .route("/healthz", web::get().to(health::healthz))
-            .route("/healthz", web::head().to(health::healthz))
-            .route("/readyz", web::get().to(health::readyz))
-            .route("/readyz", web::head().to(health::readyz))
+            .configure(health::configure)
             .configure(agent::configure)
             .configure(workers::configure)
             .configure(crate::mcp::configure)
             .configure(protected_resource::configure)
+            .configure(discovery::configure)
+            .configure(browser::configure)
             .default_service(web::to(agent::unknown_path))
     })
     .workers(std::thread::available_parallelism().map_or(2, usize::from))

@@ -111,7 +111,7 @@ pub const TOOLS: [Tool; 6] = [
         hints: Hints::Reads,
         operation: RunOperation::FetchEvidence,
         input: schema::inspect,
-        output: || schema::part_output("fetch_evidence", "evidence"),
+        output: schema::evidence_output,
     },
     Tool {
         name: "helix_run_list_events",
@@ -121,7 +121,7 @@ pub const TOOLS: [Tool; 6] = [
         hints: Hints::Reads,
         operation: RunOperation::ListEvents,
         input: schema::list_events,
-        output: || schema::part_output("list_events", "page"),
+        output: schema::events_output,
     },
 ];
 

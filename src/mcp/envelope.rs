@@ -44,6 +44,11 @@ impl<'b> Messages<'b> {
     }
 }
 
+/// Every version that is served, oldest first.
+pub fn versions() -> Vec<&'static str> {
+    HANDSHAKE.into_iter().chain([STATELESS]).collect()
+}
+
 pub fn is_supported_version(version: &[u8]) -> bool {
     HANDSHAKE
         .iter()

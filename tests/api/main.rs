@@ -8,10 +8,12 @@
 )]
 
 mod agent;
+mod discovery;
 mod fixtures;
 mod harness;
 mod issuer;
 mod mcp;
+mod openapi;
 mod process;
 mod races;
 mod raw;

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use helix::testing::{AGENT_ROUTES, AccountType, TestApp};
+use helix::testing::{
+    AGENT_ROUTES, AccountType, Caller, TestApp, WORKER_ROUTES, registered_routes,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Client};
+use crate::mcp::client::{call as call_tool, message, request};
 use crate::rows::Rows;
 
 const READ: &str = "helix.agent_runs.read";
@@ -72,12 +75,142 @@ async fn call(app: &TestApp, row: &Row, run: &str, token: Option<&str>, key: &st
     Answer::of(request).await
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_route_has_a_row_and_every_row_a_route() {
+/// Whether a route asks nobody who they are.
+fn is_public(method: &str, path: &str) -> bool {
+    let tools = path == "/mcp" && method != "OPTIONS";
+    !tools && !path.starts_with("/api/")
+}
+
+#[test]
+fn every_route_has_a_row_and_every_row_a_route() {
     let of = |pairs: Vec<(&'static str, &'static str)>| pairs.into_iter().collect::<BTreeSet<_>>();
     let known = of(rows().iter().map(|row| (row.method, row.pattern)).collect());
     assert_eq!(known, of(AGENT_ROUTES.to_vec()));
     assert_eq!(known.len(), AGENT_ROUTES.len());
+    let registered = registered_routes();
+    let asking = registered
+        .iter()
+        .filter(|(method, path)| !is_public(method, path))
+        .map(|(method, path)| (*method, path.as_str()));
+    // Callers of workers' routes are walked beside the rest of what workers do.
+    let walked = known.into_iter().chain(WORKER_ROUTES);
+    let walked: BTreeSet<_> = walked.chain([("POST", "/mcp")]).collect();
+    assert_eq!(asking.collect::<BTreeSet<_>>(), walked);
+}
+
+/// Tokens of callers that nothing is served to, with the refusal of each.
+fn refused_tokens(linked: &Caller, gone: &Caller) -> Vec<(Option<String>, u16, &'static str)> {
+    let elsewhere = json!({"aud": "https://elsewhere.example.org"});
+    vec![
+        (None, 401, "unauthorized"),
+        (Some("not.a.token".to_owned()), 401, "unauthorized"),
+        (
+            Some(linked.token_with(&json!({"exp": 1}))),
+            401,
+            "unauthorized",
+        ),
+        (Some(linked.token_with(&elsewhere)), 401, "unauthorized"),
+        (
+            Some(linked.token_with(&json!({"tenantId": null}))),
+            401,
+            "tenant_required",
+        ),
+        (Some(linked.stranger().token()), 403, "account_not_linked"),
+        (Some(gone.token()), 403, "account_not_linked"),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn public_routes_answer_every_kind_of_caller_alike_and_leave_no_trace() {
+    let app = TestApp::start().await;
+    let ana = app.caller("ana").await;
+    let gone = app.caller("gone").await;
+    app.unlink(&gone).await;
+    let before = Rows::of(&app).await;
+    let callers = refused_tokens(&ana, &gone)
+        .into_iter()
+        .map(|(token, ..)| token);
+    let callers: Vec<Option<String>> = callers.chain([Some(ana.token())]).collect();
+    for (method, path) in registered_routes() {
+        if !is_public(method, &path) {
+            continue;
+        }
+        let url = app.url(&path.replace("{code}", "run_busy"));
+        let verb = Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut answers = BTreeSet::new();
+        for token in &callers {
+            let mut request = app.client().request(verb.clone(), &url);
+            if let Some(token) = token {
+                request = request.bearer_auth(token);
+            }
+            let answer = Answer::of(request).await;
+            assert!(answer.status < 300, "{method} {path}: {}", answer.text);
+            assert!(!answer.header("x-request-id").is_empty(), "{method} {path}");
+            answers.insert((answer.status, answer.text));
+        }
+        // The date in a contact moves on while the callers take turns.
+        if !path.ends_with("security.txt") {
+            assert_eq!(answers.len(), 1, "{method} {path}");
+        }
+    }
+    assert_eq!(Rows::of(&app).await, before);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_kind_of_caller_gets_its_answer_from_every_tool_and_leaves_no_trace() {
+    let app = TestApp::start().await;
+    let ana = app.caller("ana").await;
+    let gone = app.caller("gone").await;
+    app.unlink(&gone).await;
+    let mine = Client::new(&app, &ana);
+    let run = mine
+        .started("ferry-plan-0001", &json!({"objective": "List"}))
+        .await;
+    let ben = Client::new(&app, &app.caller("ben").await);
+    let before = Rows::of(&app).await;
+    let turn = json!({"expected_version": 1, "instruction": "go"});
+    let start = json!({"idempotency_key": "ferry-walk-0001", "request": {"objective": "List"}});
+    let keyed = json!({"run_id": run, "idempotency_key": "ferry-walk-0001", "request": turn});
+    let stop = json!({"expected_version": 1});
+    let stop = json!({"run_id": run, "idempotency_key": "ferry-walk-0001", "request": stop});
+    let by_run = json!({"run_id": run});
+    for (tool, arguments, scope) in [
+        ("helix_run_start", &start, WRITE),
+        ("helix_run_continue", &keyed, WRITE),
+        ("helix_run_cancel", &stop, WRITE),
+        ("helix_run_inspect", &by_run, READ),
+        ("helix_run_fetch_evidence", &by_run, READ),
+        ("helix_run_list_events", &by_run, READ),
+    ] {
+        for (token, status, code) in refused_tokens(&ana, &gone) {
+            let asked = request(
+                1,
+                "tools/call",
+                &json!({"name": tool, "arguments": arguments}),
+            );
+            let asked = message(
+                &mine.with_token(token.unwrap_or_default()),
+                asked.to_string(),
+            );
+            Answer::of(asked).await.expect(status, code);
+        }
+        let other = if scope == READ { WRITE } else { READ };
+        for scopes in ["", other] {
+            let refused = call_tool(&mine.with_token(ana.token_of(scopes)), tool, arguments).await;
+            assert_eq!(
+                refused["structuredContent"]["error"], "insufficient_scope",
+                "{tool}"
+            );
+        }
+        if tool != "helix_run_start" {
+            let foreign = call_tool(&ben, tool, arguments).await;
+            let error = &foreign["structuredContent"]["error"];
+            assert_eq!(error, "not_found", "{tool}: {foreign}");
+        }
+    }
+    assert_eq!(Rows::of(&app).await, before);
+    app.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -100,38 +233,13 @@ async fn each_kind_of_caller_gets_its_answer_on_every_route_and_leaves_no_trace(
     let other_scope = |scope: &str| if scope == READ { WRITE } else { READ };
     for row in rows() {
         let name = format!("{} {}", row.method, row.pattern);
-        let refused = [
-            (None, 401, "unauthorized"),
-            (Some("not.a.token".to_owned()), 401, "unauthorized"),
-            (
-                Some(ana.token_with(&json!({"exp": 1}))),
-                401,
-                "unauthorized",
-            ),
-            (
-                Some(ana.token_with(&json!({"aud": "https://elsewhere.example.org"}))),
-                401,
-                "unauthorized",
-            ),
-            (
-                Some(ana.token_with(&json!({"tenantId": null}))),
-                401,
-                "tenant_required",
-            ),
-            (Some(ana.stranger().token()), 403, "account_not_linked"),
-            (Some(gone.token()), 403, "account_not_linked"),
-            (Some(ana.token_of("")), 403, "insufficient_scope"),
-            (
-                Some(ana.token_of(other_scope(row.scope))),
-                403,
-                "insufficient_scope",
-            ),
-            (
-                Some(ana.token_of(&row.scope.to_uppercase())),
-                403,
-                "insufficient_scope",
-            ),
+        let scoped = [
+            ana.token_of(""),
+            ana.token_of(other_scope(row.scope)),
+            ana.token_of(&row.scope.to_uppercase()),
         ];
+        let scoped = scoped.map(|token| (Some(token), 403, "insufficient_scope"));
+        let refused = refused_tokens(&ana, &gone).into_iter().chain(scoped);
         for (token, status, code) in refused {
             for run in [&run, &missing] {
                 let answer = call(&app, &row, run, token.as_deref(), "ferry-walk-0001").await;

@@ -1,7 +1,7 @@
 //! The routes of external workers (settled questions 86 to 90), by a worker that is a plain client.
 
 mod claims;
-mod client;
+pub mod client;
 mod credentials;
 mod ends;
 mod products;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::client::{MCP, ask, listed, message, request};
 use crate::harness::{Answer, Client};
+use crate::process::Process;
 
 fn hello(version: &str) -> Value {
     json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
@@ -133,5 +134,33 @@ async fn what_is_not_served_is_an_unknown_method() {
         );
     }
     ask(&client, "ping", &json!({})).await.ok(200);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_word_of_a_client_reaches_the_log() {
+    let app = TestApp::start().await;
+    let process = Process::serve(&app).await;
+    let token = app.caller("ana").await.token();
+    let canary = "zanzibar-canary";
+    let asked = request(1, canary, &json!({canary: canary}));
+    let called = request(
+        2,
+        "tools/call",
+        &json!({"name": canary, "arguments": {canary: canary}}),
+    );
+    for body in [asked, called] {
+        let sent = app
+            .client()
+            .post(format!("{}{MCP}", process.url))
+            .bearer_auth(&token)
+            .header("Content-Type", "application/json")
+            .body(body.to_string());
+        let answer = Answer::of(sent).await.ok(200);
+        assert!(answer.body["error"].is_object(), "{}", answer.text);
+    }
+    let told = process.stop().await;
+    assert!(told.contains("/mcp"), "the requests were logged");
+    assert!(!told.contains(canary), "{told}");
     app.finish().await;
 }
