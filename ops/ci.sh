@@ -168,8 +168,11 @@ demo_as_plain_user() {
   rm -rf "$home/helix"
 }
 
-# Other people's MCP clients and suites.
-step_interop() { ops/interop/run.sh "$TARGET/release/helix"; }
+# Other people's MCP clients and suites, and a fuzzer that reads our API's document.
+step_interop() {
+  timeout --foreground 15m ops/interop/run.sh "$TARGET/release/helix"
+  timeout --foreground 10m ops/interop/schemathesis.sh "$TARGET/release/helix"
+}
 
 # The example worker of ops/worker, in another language and against the real binary.
 step_worker() { timeout 5m python3 ops/worker/check.py "$TARGET/release/helix"; }

@@ -53,6 +53,7 @@ export HELIX_AGENT_ALLOW_LOCAL_HS256=on \
   HELIX_AGENT_OAUTH_AUDIENCE=https://demo.helix.invalid/agent-runs \
   HELIX_AGENT_OAUTH_PROVIDER=helix-demo \
   HELIX_AGENT_IP_RATE_LIMIT=0 HELIX_AGENT_PRINCIPAL_RATE_LIMIT=0 \
+  HELIX_MCP_IP_RATE_LIMIT=0 HELIX_MCP_PRINCIPAL_RATE_LIMIT=0 \
   HELIX_LOG_LEVEL=warn
 "$binary" serve --json --data-dir "$place/data" --library "$place/data/library" \
   --listen 127.0.0.1:0 --metrics-listen off >"$place/serve.out" 2>"$place/serve.err" &
