@@ -42,6 +42,9 @@ fn document(title: String, page: Page, reading: &PdfReading) -> Result<Document,
     };
     let locator = clean::locator(page.url.as_str()).ok_or(RemoteError::NotAdmitted)?;
     let bytes = page.body;
+    if bytes.len() as u64 > format.byte_limit() {
+        return Err(RemoteError::TooLong);
+    }
     let extracted = extract::extract(format, bytes.clone(), reading).map_err(fault)?;
     let extracted = without_secrets(extracted);
     if extracted.blocks.is_empty() {
