@@ -12,8 +12,11 @@ use crate::app::redaction::{redact_text, text_is_protected};
 const TITLE: usize = 200;
 /// Bytes of an address.
 const LOCATOR: usize = 1000;
-/// Markup longer than this is cut before it is read.
-const MARKUP: usize = 64 << 10;
+/// Markup longer than this is cut before it is read: it can be written so that reading takes time
+/// in the square of its length.
+const MARKUP: usize = 32 << 10;
+/// Bytes of markup that one character of a text may take.
+const MARKUP_OF_A_CHARACTER: usize = 8;
 const BLOCKS: &[&str] = &[
     "p",
     "br",
@@ -39,7 +42,8 @@ const BLOCKS: &[&str] = &[
 
 /// Prose of at most `most` characters, without markup.
 pub(super) fn markup(raw: &str, most: usize) -> String {
-    let raw = &raw[..crate::solver::corpora::floor_boundary(raw, MARKUP)];
+    let looked_at = MARKUP.min(most * MARKUP_OF_A_CHARACTER);
+    let raw = &raw[..crate::solver::corpora::floor_boundary(raw, looked_at)];
     if !raw.contains(['<', '&']) {
         return prose(raw, most);
     }

@@ -131,15 +131,36 @@ impl Fetcher {
         Err(RemoteError::RedirectLoop)
     }
 
-    /// As [`Self::get`], for an answer in JSON. Members that are not read are skipped, and nesting
-    /// beyond the reader's limit is refused.
-    pub async fn json<T: DeserializeOwned>(&self, request: Request) -> Result<T, RemoteError> {
+    /// As [`Self::get`], for an answer in JSON that `read` makes something of. Members that are not
+    /// read are skipped, and nesting beyond the reader's limit is refused.
+    pub async fn json<T, R>(
+        &self,
+        request: Request,
+        read: impl FnOnce(T) -> R + Send + 'static,
+    ) -> Result<R, RemoteError>
+    where
+        T: DeserializeOwned,
+        R: Send + 'static,
+    {
         let page = self.get(request).await?;
         if !page.media_type.ends_with("json") {
             return Err(RemoteError::WrongType);
         }
-        serde_json::from_slice(&page.body).map_err(|_| RemoteError::Malformed)
+        off_thread(move || {
+            let answer = serde_json::from_slice(&page.body).map_err(|_| RemoteError::Malformed)?;
+            Ok(read(answer))
+        })
+        .await
     }
+}
+
+/// Reads an answer where it holds nobody up: markup can be written so that it takes long.
+pub(super) async fn off_thread<R: Send + 'static>(
+    read: impl FnOnce() -> Result<R, RemoteError> + Send + 'static,
+) -> Result<R, RemoteError> {
+    tokio::task::spawn_blocking(read)
+        .await
+        .map_err(|_| RemoteError::Malformed)?
 }
 
 impl Base {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::fetch::{Page, Request};
+use super::fetch::{Page, Request, off_thread};
 use super::{Paper, RemoteError, Remotes, Upstream, clean};
 use crate::app::redaction::{redact_text, text_is_protected};
 use crate::solver::corpora::{CorpusFault, Document, Origin, Stamp};
@@ -27,9 +27,7 @@ impl Remotes {
         };
         let page = self.fetcher.get(request).await?;
         let (title, reading) = (paper.title.clone(), self.pdf_reading.clone());
-        tokio::task::spawn_blocking(move || document(title, page, &reading))
-            .await
-            .map_err(|_| RemoteError::Malformed)?
+        off_thread(move || document(title, page, &reading)).await
     }
 }
 
