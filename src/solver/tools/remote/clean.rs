@@ -150,24 +150,25 @@ pub(super) fn locator(raw: &str) -> Option<String> {
 }
 
 /// Names of parameters, or of their last part, that hold something to be kept.
-const SECRETS: &[&str] = &[
+const SECRETS: &[&str] = &["key", "auth", "sig", "sid", "jwt", "session"];
+/// What such a name may end with, its parts run together: `accessToken`.
+const SECRET_ENDINGS: &[&str] = &[
     "token",
-    "key",
     "apikey",
+    "accesskey",
     "secret",
     "password",
     "passwd",
-    "auth",
     "signature",
-    "sig",
-    "session",
+    "credential",
+    "sessionid",
 ];
 
 fn holds_secret(url: &Url) -> bool {
     let named = url.query_pairs().any(|(name, _)| {
         let name = name.to_ascii_lowercase();
         let last = name.rsplit(['_', '-', '.']).next().unwrap_or_default();
-        SECRETS.contains(&last)
+        SECRETS.contains(&last) || SECRET_ENDINGS.iter().any(|end| last.ends_with(end))
     });
     named || text_is_protected(url.as_str())
 }
@@ -242,6 +243,14 @@ mod tests {
             (
                 "https://a.example/x?api_key=abc",
                 Some("https://a.example/x"),
+            ),
+            (
+                "https://a.example/x?accessToken=abc",
+                Some("https://a.example/x"),
+            ),
+            (
+                "https://a.example/x?monkey=1",
+                Some("https://a.example/x?monkey=1"),
             ),
             ("https://a.example/a\u{0}b", Some("https://a.example/a%00b")),
             ("https://a.example/helix_room_src_abcdef", None),
