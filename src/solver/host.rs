@@ -80,7 +80,8 @@ pub enum Provider {
     Retrieved(usize),
 }
 
-/// Why a call was not answered. Every one but `Stopped` has left a receipt.
+/// Why a call was not answered. Every call that was counted has left a receipt: not one that came
+/// after the end of the turn or of its allowance.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     #[error("the capability is not admitted to this run")]

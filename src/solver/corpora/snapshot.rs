@@ -24,7 +24,8 @@ pub(super) enum Outcome {
 #[derive(Debug)]
 pub struct Corpus {
     pub(super) scope: &'static DataScope,
-    /// In order of locator; a document's place is its ordinal in `index`.
+    /// In order of locator, retained ones in the order in which they came; a document's place is
+    /// its ordinal in `index`.
     pub(super) documents: Vec<Arc<Document>>,
     pub(super) index: Arc<PassageIndex>,
     pub(super) warnings: Vec<CorpusWarning>,
