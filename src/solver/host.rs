@@ -322,7 +322,7 @@ impl ToolHost {
         let scope = scope::find(scope_id)?;
         let covered = self.0.snapshot.remotes().covers(scope_id);
         let retained = self.ledger().shelves.get(scope_id).cloned();
-        covered.then(|| retained.unwrap_or_else(|| Arc::new(Corpus::of(scope, Vec::new()))))
+        covered.then(|| retained.unwrap_or_else(|| Arc::new(Corpus::empty(scope))))
     }
 
     fn corpus(&self, scope_id: &str, call: &Call) -> Result<Arc<Corpus>, ToolError> {

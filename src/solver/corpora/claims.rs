@@ -172,7 +172,7 @@ mod tests {
             (CorpusFault::Unreadable, false),
             (CorpusFault::MissingFolder, false),
         ] {
-            let mut known = Corpus::of(scope, Vec::new());
+            let mut known = Corpus::empty(scope);
             known.warnings.push(CorpusWarning {
                 scope: THEORY_SCOPE,
                 locator: String::new(),

@@ -34,21 +34,28 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// A corpus of documents that no file stands behind.
-    pub(in crate::solver) fn of(scope: &'static DataScope, documents: Vec<Arc<Document>>) -> Self {
-        let index = if documents.is_empty() {
-            PassageIndex::empty()
-        } else {
-            PassageIndex::build(&documents).unwrap_or_else(|_| PassageIndex::empty())
-        };
+    pub(in crate::solver) fn empty(scope: &'static DataScope) -> Self {
         Self {
             scope,
-            documents,
-            index: Arc::new(index),
+            documents: Vec::new(),
+            index: Arc::new(PassageIndex::empty()),
             warnings: Vec::new(),
             outcomes: BTreeMap::new(),
             revision: None,
         }
+    }
+
+    /// A corpus of documents that no file stands behind.
+    pub(in crate::solver) fn retained(
+        scope: &'static DataScope,
+        documents: Vec<Arc<Document>>,
+    ) -> Result<Self, CorpusFault> {
+        let index = PassageIndex::build(&documents).map_err(|_| CorpusFault::NotIndexed)?;
+        Ok(Self {
+            documents,
+            index: Arc::new(index),
+            ..Self::empty(scope)
+        })
     }
 
     pub fn scope(&self) -> &'static DataScope {
