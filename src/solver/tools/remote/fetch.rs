@@ -18,8 +18,7 @@ const AT_A_TIME: usize = 4;
 /// Who asks; servers of public interest want to know.
 const AGENT: &str = concat!("helix/", env!("CARGO_PKG_VERSION"));
 
-/// What is asked of a server.
-#[derive(Debug)]
+/// What is asked of a server, in the words of a run.
 pub(super) struct Request {
     pub upstream: Upstream,
     pub url: Url,
@@ -30,7 +29,6 @@ pub(super) struct Request {
 }
 
 /// An answer with status 200.
-#[derive(Debug)]
 pub(super) struct Page {
     /// Where the last hop led.
     pub url: Url,
