@@ -106,8 +106,6 @@ pub enum ToolError {
 #[derive(Debug, Clone, Default)]
 pub struct HostRecord {
     pub receipts: Vec<ToolReceipt>,
-    /// Scopes whose documents were used up before the allowance was.
-    pub exhausted: bool,
     /// Servers that gave nothing when they were last asked.
     pub unreached: Vec<Unreached>,
     /// Servers that answered every time they were last asked.
@@ -299,7 +297,6 @@ impl ToolHost {
         let ledger = self.ledger();
         HostRecord {
             receipts: ledger.receipts.clone(),
-            exhausted: ledger.exhausted,
             unreached: ledger.unreached(),
             reached: ledger.reached(),
         }
@@ -357,7 +354,6 @@ impl ToolHost {
     fn count(&self) -> Result<u32, ToolError> {
         let mut ledger = self.ledger();
         if ledger.calls >= self.0.allowance.tool_calls {
-            ledger.exhausted = true;
             return Err(ToolError::Exhausted);
         }
         ledger.calls += 1;
@@ -374,7 +370,6 @@ impl ToolHost {
                 drop(ledger);
                 return Ok(self.end(call, ToolOutcome::Answered, answer));
             }
-            ledger.exhausted = true;
         }
         self.end(call, ToolOutcome::Exhausted, &[]);
         Err(ToolError::Exhausted)
