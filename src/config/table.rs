@@ -86,7 +86,7 @@ settings! {
     ARXIV_BASE_URL = "arxiv_base_url" ["HELIX_ARXIV_BASE_URL"] Kind::Url, Unset, Open, Agent,
         "arXiv (`<base>/api/query`) behind the scope `scholarly_research`, such as `https://export.arxiv.org`";
     FULL_TEXT_HOSTS = "full_text_hosts" ["HELIX_FULL_TEXT_HOSTS"] Kind::List, Unset, Open, Agent,
-        "Hosts from which full texts of papers are fetched over https, beside those of the base URLs";
+        "Hosts from which full texts of papers are fetched over https, beside what lies below the base URLs of the indexes";
     TOOL_TIMEOUT = "tool_timeout_ms" ["HELIX_TOOL_TIMEOUT_MS"] Kind::Integer, Text("10000"), Open, Agent,
         "Longest wait in milliseconds for one answer of a search or literature server (100..120000)";
     THEORY_DIR = "theory_dir" ["HELIX_THEORY_DIR"] Kind::Path, Unset, Open, Agent,

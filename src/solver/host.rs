@@ -80,7 +80,8 @@ pub enum Provider {
     Retrieved(usize),
 }
 
-/// Why a call was not answered. Every one but `Stopped` has left a receipt.
+/// Why a call was not answered. Every call that was counted has left a receipt: not one that came
+/// after the end of the turn or of its allowance.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     #[error("the capability is not admitted to this run")]
@@ -105,8 +106,6 @@ pub enum ToolError {
 #[derive(Debug, Clone, Default)]
 pub struct HostRecord {
     pub receipts: Vec<ToolReceipt>,
-    /// Scopes whose documents were used up before the allowance was.
-    pub exhausted: bool,
     /// Servers that gave nothing when they were last asked.
     pub unreached: Vec<Unreached>,
     /// Servers that answered every time they were last asked.
@@ -298,7 +297,6 @@ impl ToolHost {
         let ledger = self.ledger();
         HostRecord {
             receipts: ledger.receipts.clone(),
-            exhausted: ledger.exhausted,
             unreached: ledger.unreached(),
             reached: ledger.reached(),
         }
@@ -321,7 +319,7 @@ impl ToolHost {
         let scope = scope::find(scope_id)?;
         let covered = self.0.snapshot.remotes().covers(scope_id);
         let retained = self.ledger().shelves.get(scope_id).cloned();
-        covered.then(|| retained.unwrap_or_else(|| Arc::new(Corpus::of(scope, Vec::new()))))
+        covered.then(|| retained.unwrap_or_else(|| Arc::new(Corpus::empty(scope))))
     }
 
     fn corpus(&self, scope_id: &str, call: &Call) -> Result<Arc<Corpus>, ToolError> {
@@ -356,7 +354,6 @@ impl ToolHost {
     fn count(&self) -> Result<u32, ToolError> {
         let mut ledger = self.ledger();
         if ledger.calls >= self.0.allowance.tool_calls {
-            ledger.exhausted = true;
             return Err(ToolError::Exhausted);
         }
         ledger.calls += 1;
@@ -373,7 +370,6 @@ impl ToolHost {
                 drop(ledger);
                 return Ok(self.end(call, ToolOutcome::Answered, answer));
             }
-            ledger.exhausted = true;
         }
         self.end(call, ToolOutcome::Exhausted, &[]);
         Err(ToolError::Exhausted)

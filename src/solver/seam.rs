@@ -5,6 +5,7 @@
 //! named by handles that the tool host gave out in the same turn. Deliberately absent: the
 //! principal. Admission is decided before a solver runs, and its outcome is `allowed_tools`.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -33,14 +34,14 @@ pub struct Allowance {
 }
 
 /// One answer of a continue request; `value` is the JSON text exactly as the client spelled it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Answer {
     pub question_id: String,
     pub value: String,
 }
 
 /// The input of one turn (`agent-api` 5.1 without the principal).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TurnInput {
     pub run_id: String,
     /// The claimed version.
@@ -79,6 +80,23 @@ pub struct TurnInput {
     pub remaining_steps: u32,
     pub allowance: Allowance,
     pub abort: Abort,
+}
+
+/// What a person said may be personal.
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").finish_non_exhaustive()
+    }
+}
+
+/// Almost everything in it may be personal.
+impl fmt::Debug for TurnInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnInput")
+            .field("run_id", &self.run_id)
+            .field("turn", &self.turn)
+            .finish_non_exhaustive()
+    }
 }
 
 impl TurnInput {
@@ -150,4 +168,25 @@ pub trait Solver: Send + Sync + std::fmt::Debug {
 
     /// Solves one turn. Every source it quotes must have been read through `host`.
     fn solve<'a>(&'a self, input: &'a TurnInput, host: &'a ToolHost) -> Solving<'a>;
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::solver::fixture::library;
+
+    use super::*;
+
+    #[test]
+    fn what_a_person_said_is_not_printed() {
+        let (mut input, _handle) = library("a canary of the objective");
+        input.answers = vec![Answer {
+            question_id: "q".into(),
+            value: "\"a canary of an answer\"".into(),
+        }];
+        let printed = format!("{input:?} {:?}", input.answers);
+        assert!(
+            printed.contains(&input.run_id) && !printed.contains("canary"),
+            "{printed}"
+        );
+    }
 }

@@ -1,9 +1,9 @@
 //! The real tools behind the logical scopes.
 //!
 //! Exists so that scopes name something that can be read. What must stay true: nothing outside the
-//! configured folders is opened and no server asked that is not configured, every read is bounded, and a bad file is a named fault rather than
-//! an error of the whole. Deliberately absent: writing, and scopes whose tools are not built yet;
-//! [`limitation`] says so to the caller.
+//! configured folders is opened and no server asked that is not configured; every read is bounded;
+//! a bad file is a named fault rather than an error of the whole. Deliberately absent: writing, and
+//! scopes whose tools are not built yet; [`limitation`] says so to the caller.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;

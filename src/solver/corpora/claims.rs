@@ -8,7 +8,7 @@ use helix_aggregates::agent::scope;
 use sha2::{Digest, Sha256};
 
 use super::super::tools::theory::{self, Claim, Registry, Relation, Sheet};
-use super::super::tools::{FoundFile, extract, open_file};
+use super::super::tools::{Found, FoundFile, extract, open_file};
 use super::document::{Document, Origin, Stamp};
 use super::load::Reread;
 use super::snapshot::{Corpus, Outcome};
@@ -22,18 +22,19 @@ type Read = (Arc<Corpus>, Arc<Registry>);
 /// Reads a folder; what was read last time stays while no file has changed.
 pub(super) fn load(folder: &Path, known: Option<Read>, reread: Reread) -> Option<Read> {
     let scope = scope::find(THEORY_SCOPE)?;
-    let (files, fault) = theory::scan(folder);
-    let mut reading = Reading::default();
-    if let Some(fault) = fault {
-        reading.warn(folder.display().to_string(), fault);
-    } else if let Some(known) = known
+    let found = theory::scan(folder);
+    if let Some(known) = known
         && reread == Reread::Changed
-        && is_same(&known.0, &files)
+        && is_same(&known.0, &found)
     {
         return Some(known);
     }
+    let mut reading = Reading::default();
+    for (locator, fault) in found.faults {
+        reading.warn(locator, fault);
+    }
     let mut relations = Vec::new();
-    for file in &files {
+    for file in &found.files {
         reading
             .outcomes
             .insert(file.locator.clone(), (file.stamp, Outcome::Skipped));
@@ -60,12 +61,29 @@ pub(super) fn load(folder: &Path, known: Option<Read>, reread: Reread) -> Option
     Some((Arc::new(corpus), Arc::new(reading.registry)))
 }
 
-fn is_same(known: &Corpus, files: &[FoundFile]) -> bool {
-    known.outcomes.len() == files.len()
-        && files.iter().all(|file| {
+fn is_same(known: &Corpus, found: &Found) -> bool {
+    found.faults.is_empty()
+        && known
+            .warnings
+            .iter()
+            .all(|warning| is_lasting(warning.fault))
+        && known.outcomes.len() == found.files.len()
+        && found.files.iter().all(|file| {
             let before = known.outcomes.get(&file.locator);
             before.is_some_and(|(stamp, _)| *stamp == file.stamp)
         })
+}
+
+/// Whether a fault stays for as long as no file changes.
+fn is_lasting(fault: CorpusFault) -> bool {
+    !matches!(
+        fault,
+        CorpusFault::Unreadable
+            | CorpusFault::MissingFolder
+            | CorpusFault::NotAFolder
+            | CorpusFault::TooManyFiles { .. }
+            | CorpusFault::NotIndexed
+    )
 }
 
 #[derive(Default)]
@@ -139,5 +157,28 @@ fn document(
             path: file.path.clone(),
             root: file.root.clone(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_read_is_read_again_though_no_file_has_changed() {
+        let scope = scope::find(THEORY_SCOPE).unwrap();
+        for (fault, kept) in [
+            (CorpusFault::NoClaims, true),
+            (CorpusFault::Unreadable, false),
+            (CorpusFault::MissingFolder, false),
+        ] {
+            let mut known = Corpus::empty(scope);
+            known.warnings.push(CorpusWarning {
+                scope: THEORY_SCOPE,
+                locator: String::new(),
+                fault,
+            });
+            assert_eq!(is_same(&known, &Found::default()), kept, "{fault}");
+        }
     }
 }

@@ -24,7 +24,8 @@ pub(super) enum Outcome {
 #[derive(Debug)]
 pub struct Corpus {
     pub(super) scope: &'static DataScope,
-    /// In order of locator; a document's place is its ordinal in `index`.
+    /// In order of locator, retained ones in the order in which they came; a document's place is
+    /// its ordinal in `index`.
     pub(super) documents: Vec<Arc<Document>>,
     pub(super) index: Arc<PassageIndex>,
     pub(super) warnings: Vec<CorpusWarning>,
@@ -33,21 +34,28 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// A corpus of documents that no file stands behind.
-    pub(in crate::solver) fn of(scope: &'static DataScope, documents: Vec<Arc<Document>>) -> Self {
-        let index = if documents.is_empty() {
-            PassageIndex::empty()
-        } else {
-            PassageIndex::build(&documents).unwrap_or_else(|_| PassageIndex::empty())
-        };
+    pub(in crate::solver) fn empty(scope: &'static DataScope) -> Self {
         Self {
             scope,
-            documents,
-            index: Arc::new(index),
+            documents: Vec::new(),
+            index: Arc::new(PassageIndex::empty()),
             warnings: Vec::new(),
             outcomes: BTreeMap::new(),
             revision: None,
         }
+    }
+
+    /// A corpus of documents that no file stands behind.
+    pub(in crate::solver) fn retained(
+        scope: &'static DataScope,
+        documents: Vec<Arc<Document>>,
+    ) -> Result<Self, CorpusFault> {
+        let index = PassageIndex::build(&documents).map_err(|_| CorpusFault::NotIndexed)?;
+        Ok(Self {
+            documents,
+            index: Arc::new(index),
+            ..Self::empty(scope)
+        })
     }
 
     pub fn scope(&self) -> &'static DataScope {

@@ -87,8 +87,8 @@ impl ToolHost {
         Ok((Arc::clone(&source.document), source.scope, read.1.clone()))
     }
 
-    /// Reads the file again, or looks at the bytes that were retained. Extraction is a pure function of its bytes, so equal bytes mean that
-    /// the retained text is what the file says.
+    /// Reads the file again, or looks at the bytes that were retained. Extraction is a pure function
+    /// of the bytes, so equal bytes mean that the retained text is what the source says.
     fn is_unchanged(&self, source: SourceHandle, document: &Document) -> bool {
         if let Some(known) = self.ledger().unchanged.get(&source) {
             return *known;

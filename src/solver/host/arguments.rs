@@ -4,6 +4,8 @@
 //! must stay true: every parameter is required and no other is admitted; a fault names a published
 //! parameter at most, never a text of the caller. Deliberately absent: nesting and coercion.
 
+use std::fmt;
+
 use serde_json::{Map, Value, json};
 
 /// The largest whole number that every JSON reader keeps.
@@ -49,8 +51,14 @@ pub enum BadArguments {
 }
 
 /// Arguments that fit their parameters.
-#[derive(Debug)]
 pub(in crate::solver) struct Arguments(Map<String, Value>);
+
+/// They repeat an objective more often than not.
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments").finish_non_exhaustive()
+    }
+}
 
 impl Parameters {
     /// The JSON Schema of the arguments.

@@ -14,7 +14,6 @@ use crate::solver::tools::remote::{Paper, RemoteError, Unreached, Upstream};
 pub(super) struct Ledger {
     pub calls: u32,
     pub bytes: u64,
-    pub exhausted: bool,
     pub receipts: Vec<ToolReceipt>,
     pub sources: Vec<Source>,
     /// By scope, the documents that other servers gave in this turn.

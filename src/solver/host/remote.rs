@@ -190,9 +190,10 @@ impl ToolHost {
         if all.len() > SHELF || bytes > SHELF_BYTES {
             return Err(ToolError::Exhausted);
         }
-        let corpus = tokio::task::spawn_blocking(move || Arc::new(Corpus::of(scope, all)))
+        let corpus = tokio::task::spawn_blocking(move || Corpus::retained(scope, all))
             .await
             .map_err(|_| ToolError::Failed)?;
+        let corpus = Arc::new(corpus.map_err(|_| ToolError::Failed)?);
         let mut ledger = self.ledger();
         let named = places
             .into_iter()

@@ -3,9 +3,11 @@
 //! What must stay true: a function's name says its capability and nothing else does, so a call can
 //! be traced back without a table; a capability whose id cannot be named that way is not offered.
 
+use helix_aggregates::text::unique;
 use serde_json::{Value, json};
 
 use super::talk::Function;
+use crate::solver::finaliser::OWN_FIELDS;
 use crate::solver::host::CapabilityCard;
 use crate::solver::seam::TurnInput;
 
@@ -53,15 +55,12 @@ pub(super) fn submit(input: &TurnInput) -> Function {
 
 /// Advice to the model alone: what comes back is read by `product`, which trusts no schema.
 fn product_schema(input: &TurnInput) -> Value {
-    let list = |items: Value, description: &str| json!({"type": "array", "items": items, "description": description});
-    let index = json!({"type": "integer", "minimum": 0});
-    let places = list(index.clone(), "Positions in quotes, from 0");
     let statement = object(&[
         (
             "text",
             json!({"type": "string", "description": "One sentence"}),
         ),
-        ("quotes", places.clone()),
+        ("quotes", places()),
     ]);
     let quote = object(&[
         (
@@ -73,31 +72,7 @@ fn product_schema(input: &TurnInput) -> Value {
             json!({"type": "string", "description": "Copied from the source character by character"}),
         ),
     ]);
-    let field_name = json!({"type": "string", "enum": input.required_output_fields});
-    let field = object(&[
-        ("field", field_name),
-        (
-            "value",
-            json!({"type": "string", "description": "Copied word for word from one of its quotes"}),
-        ),
-        ("quotes", places),
-    ]);
-    let option = object(&[
-        ("value", json!({"type": "string"})),
-        ("label", json!({"type": "string"})),
-    ]);
-    let question = object(&[
-        (
-            "question_id",
-            json!({"type": "string", "description": "A short stable name"}),
-        ),
-        ("prompt", json!({"type": "string"})),
-        (
-            "options",
-            list(option, "Answers to choose from; may be empty"),
-        ),
-    ]);
-    object(&[
+    let mut members = vec![
         (
             "quotes",
             list(quote, "Every passage that a statement rests on"),
@@ -118,10 +93,6 @@ fn product_schema(input: &TurnInput) -> Value {
             list(statement, "How sources disagree; two quotes at least"),
         ),
         (
-            "fields",
-            list(field, "Values of the required output fields"),
-        ),
-        (
             "unresolved",
             list(
                 json!({"type": "string"}),
@@ -131,22 +102,76 @@ fn product_schema(input: &TurnInput) -> Value {
         (
             "settled_requirements",
             list(
-                index.clone(),
+                index(),
                 "Positions in previous_unresolved_requirements that these claims settle",
             ),
         ),
         (
             "settled_contradictions",
             list(
-                index,
+                index(),
                 "Positions in previous_contradictions that these claims settle",
             ),
         ),
         (
             "questions",
-            list(question, "What only the caller can decide; usually empty"),
+            list(question(), "What only the caller can decide; usually empty"),
+        ),
+    ];
+    members.extend(fields(input).map(|fields| ("fields", fields)));
+    object(&members)
+}
+
+fn question() -> Value {
+    let option = object(&[
+        ("value", json!({"type": "string"})),
+        ("label", json!({"type": "string"})),
+    ]);
+    object(&[
+        (
+            "question_id",
+            json!({"type": "string", "description": "A short stable name"}),
+        ),
+        ("prompt", json!({"type": "string"})),
+        (
+            "options",
+            list(option, "Answers to choose from; may be empty"),
         ),
     ])
+}
+
+/// The list of wanted output fields; `None` when there is none to give, because a choice among
+/// nothing is a schema that servers refuse.
+fn fields(input: &TurnInput) -> Option<Value> {
+    let wanted = unique(input.required_output_fields.iter());
+    let wanted: Vec<String> = wanted
+        .into_iter()
+        .filter(|field| !OWN_FIELDS.contains(&field.as_str()))
+        .collect();
+    if wanted.is_empty() {
+        return None;
+    }
+    let field = object(&[
+        ("field", json!({"type": "string", "enum": wanted})),
+        (
+            "value",
+            json!({"type": "string", "description": "Copied word for word from one of its quotes"}),
+        ),
+        ("quotes", places()),
+    ]);
+    Some(list(field, "Values of the required output fields"))
+}
+
+fn places() -> Value {
+    list(index(), "Positions in quotes, from 0")
+}
+
+fn index() -> Value {
+    json!({"type": "integer", "minimum": 0})
+}
+
+fn list(items: impl Into<Value>, description: &str) -> Value {
+    json!({"type": "array", "items": items.into(), "description": description})
 }
 
 fn object(properties: &[(&str, Value)]) -> Value {
@@ -170,6 +195,7 @@ mod tests {
     use helix_aggregates::agent::scope::CATALOG;
 
     use super::*;
+    use crate::solver::fixture::library;
 
     #[test]
     fn every_capability_of_the_catalog_has_a_name_that_leads_back_to_it() {
@@ -185,6 +211,23 @@ mod tests {
             let admitted = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
             assert!(name.len() <= 64 && name.bytes().all(admitted), "{name}");
         }
+    }
+
+    #[test]
+    fn a_field_is_chosen_from_those_that_are_wanted_or_not_asked_for_at_all() {
+        let (mut input, _handle) = library("When does the ferry leave?");
+        let schema = |input: &TurnInput| submit(input).parameters;
+        assert_eq!(schema(&input)["properties"].get("fields"), None);
+        input.required_output_fields = vec!["text".into()];
+        assert_eq!(schema(&input)["properties"].get("fields"), None);
+        input.required_output_fields = ["departure", "text", "departure", "price"]
+            .map(str::to_owned)
+            .to_vec();
+        let fields = &schema(&input)["properties"]["fields"];
+        let choice = &fields["items"]["properties"]["field"]["enum"];
+        assert_eq!(*choice, json!(["departure", "price"]));
+        let required = schema(&input)["required"].clone();
+        assert!(required.as_array().unwrap().contains(&json!("fields")));
     }
 
     #[test]

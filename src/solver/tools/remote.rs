@@ -2,10 +2,11 @@
 //!
 //! Exists so that the scopes `public_web` and `scholarly_research` name something that can be read.
 //! What must stay true: an answer is hostile text, so its counts, lengths and addresses are bounded
-//! before anything is kept; an address that came out of an answer is followed only to a configured
-//! server or a host on the operator's list, hop by hop; one call asks each server once. Every
-//! failure has a type that holds nothing of the answer. Deliberately absent: caching between turns,
-//! retries (a connection is never reused, so none can have gone stale), and credentials.
+//! before anything is kept; an address that came out of an answer is followed only below the base of
+//! a configured index or to a host on the operator's list, hop by hop; one call asks each server
+//! once. Every failure has a type that holds nothing of the answer. Deliberately absent: caching
+//! between turns, retries (a connection is never reused, so none can have gone stale), and
+//! credentials.
 
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub struct RemoteConfig {
     pub openalex: Option<Url>,
     pub crossref: Option<Url>,
     pub arxiv: Option<Url>,
-    /// Lower-cased hosts, beside those of the servers above, from which full texts are fetched.
+    /// Lower-cased hosts, beside what lies below the indexes above, that give full texts.
     pub full_text_hosts: Vec<String>,
     /// Longest wait for one answer.
     pub patience: Duration,

@@ -25,12 +25,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
-use super::{FoundFile, stamp};
+use super::{Found, FoundFile, stamp};
 use crate::solver::corpora::CorpusFault;
 use crate::solver::tools::extract::Format;
 
 const DEPTH_LIMIT: usize = 8;
 const FILE_LIMIT: usize = 1000;
+/// Entries looked at, whatever they are, so that a vast tree cannot hold up a start.
+const ENTRY_LIMIT: usize = 20_000;
 /// The largest file, in bytes.
 pub(in crate::solver) const LARGEST: u64 = 1 << 20;
 /// Claims, and relations, of one registry.
@@ -106,29 +108,46 @@ pub(in crate::solver) struct Sheet {
 }
 
 /// Finds the files of a registry, in the order of their names. Links are not followed.
-pub(in crate::solver) fn scan(root: &Path) -> (Vec<FoundFile>, Option<CorpusFault>) {
+pub(in crate::solver) fn scan(root: &Path) -> Found {
+    let mut found = Found::default();
+    let shown = root.display().to_string();
     if !root.is_dir() {
         let fault = if root.exists() {
             CorpusFault::NotAFolder
         } else {
             CorpusFault::MissingFolder
         };
-        return (Vec::new(), Some(fault));
+        found.fault(shown, fault);
+        return found;
     }
-    let mut files = Vec::new();
     let walk = WalkDir::new(root)
         .max_depth(DEPTH_LIMIT)
         .sort_by_file_name();
-    for entry in walk.into_iter().flatten() {
-        let path = entry.path().to_owned();
+    for (seen, entry) in walk.into_iter().enumerate() {
+        if seen == ENTRY_LIMIT {
+            found.fault(shown, CorpusFault::TooManyFiles { limit: ENTRY_LIMIT });
+            return found;
+        }
+        let path = match entry {
+            Ok(entry) => entry.into_path(),
+            Err(error) => {
+                let within = error.path().and_then(|path| relative(root, path));
+                found.fault(
+                    within.unwrap_or_else(|| shown.clone()),
+                    CorpusFault::Unreadable,
+                );
+                continue;
+            }
+        };
         let is_toml = path.extension().is_some_and(|ending| ending == "toml");
         if let (true, Some(locator)) = (is_toml, relative(root, &path))
             && let Some(stamp) = stamp(&path)
         {
-            if files.len() == FILE_LIMIT {
-                return (files, Some(CorpusFault::TooManyFiles { limit: FILE_LIMIT }));
+            if found.files.len() == FILE_LIMIT {
+                found.fault(shown, CorpusFault::TooManyFiles { limit: FILE_LIMIT });
+                return found;
             }
-            files.push(FoundFile {
+            found.files.push(FoundFile {
                 locator,
                 path,
                 root: PathBuf::from(root),
@@ -137,7 +156,7 @@ pub(in crate::solver) fn scan(root: &Path) -> (Vec<FoundFile>, Option<CorpusFaul
             });
         }
     }
-    (files, None)
+    found
 }
 
 fn relative(root: &Path, path: &Path) -> Option<String> {
@@ -176,7 +195,7 @@ fn are_sources(sources: &[String]) -> bool {
 }
 
 impl Registry {
-    /// Takes a claim in; `false` when one of its id is there already.
+    /// Takes a claim in, unless one of its id is there already.
     pub(in crate::solver) fn add(&mut self, claim: Claim) -> Result<(), CorpusFault> {
         if self.claims.len() == CLAIM_LIMIT {
             return Err(CorpusFault::TooManyClaims { limit: CLAIM_LIMIT });

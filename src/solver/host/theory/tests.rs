@@ -155,6 +155,15 @@ fn one_bad_file_claim_or_relation_is_named_and_stops_nothing() {
         expected.map(|(locator, fault)| (locator.to_owned(), fault))
     );
     assert_eq!(claims.corpora.summary()[0].documents, 3);
-    let gone = Corpora::open(of(Path::new("/no/such/folder")), &|_: LoadStep| {});
-    assert_eq!(gone.warnings()[0].fault, CorpusFault::MissingFolder);
+}
+
+#[test]
+fn a_folder_that_is_missing_is_named_until_it_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let theory = folder.path().join("theory");
+    let corpora = Corpora::open(of(&theory), &|_: LoadStep| {});
+    assert_eq!(corpora.warnings()[0].fault, CorpusFault::MissingFolder);
+    std::fs::create_dir(&theory).unwrap();
+    corpora.refresh(&|_: LoadStep| {});
+    assert_eq!(corpora.warnings(), []);
 }

@@ -9,7 +9,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 use reqwest::Url;
 
-use super::fetch::Request;
+use super::fetch::{Request, off_thread};
 use super::papers::{ABSTRACT, AUTHORS, Answer, Paper, Raw};
 use super::{RemoteError, Remotes, Upstream, clean, endpoint};
 use crate::solver::corpora::words;
@@ -43,7 +43,10 @@ impl Remotes {
         };
         Some(match self.fetcher.get(request).await {
             Ok(page) if !page.media_type.ends_with("xml") => Err(RemoteError::WrongType),
-            Ok(page) => entries(&page.body, base, limit),
+            Ok(page) => {
+                let base = base.clone();
+                off_thread(move || entries(&page.body, &base, limit)).await
+            }
             Err(error) => Err(error),
         })
     }

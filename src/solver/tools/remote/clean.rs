@@ -12,8 +12,11 @@ use crate::app::redaction::{redact_text, text_is_protected};
 const TITLE: usize = 200;
 /// Bytes of an address.
 const LOCATOR: usize = 1000;
-/// Markup longer than this is cut before it is read.
-const MARKUP: usize = 64 << 10;
+/// Markup longer than this is cut before it is read: it can be written so that reading takes time
+/// in the square of its length.
+const MARKUP: usize = 32 << 10;
+/// Bytes of markup that one character of a text may take.
+const MARKUP_OF_A_CHARACTER: usize = 8;
 const BLOCKS: &[&str] = &[
     "p",
     "br",
@@ -39,7 +42,8 @@ const BLOCKS: &[&str] = &[
 
 /// Prose of at most `most` characters, without markup.
 pub(super) fn markup(raw: &str, most: usize) -> String {
-    let raw = &raw[..crate::solver::corpora::floor_boundary(raw, MARKUP)];
+    let looked_at = MARKUP.min(most * MARKUP_OF_A_CHARACTER);
+    let raw = &raw[..crate::solver::corpora::floor_boundary(raw, looked_at)];
     if !raw.contains(['<', '&']) {
         return prose(raw, most);
     }
@@ -146,24 +150,25 @@ pub(super) fn locator(raw: &str) -> Option<String> {
 }
 
 /// Names of parameters, or of their last part, that hold something to be kept.
-const SECRETS: &[&str] = &[
+const SECRETS: &[&str] = &["key", "auth", "sig", "sid", "jwt", "session"];
+/// What such a name may end with, its parts run together: `accessToken`.
+const SECRET_ENDINGS: &[&str] = &[
     "token",
-    "key",
     "apikey",
+    "accesskey",
     "secret",
     "password",
     "passwd",
-    "auth",
     "signature",
-    "sig",
-    "session",
+    "credential",
+    "sessionid",
 ];
 
 fn holds_secret(url: &Url) -> bool {
     let named = url.query_pairs().any(|(name, _)| {
         let name = name.to_ascii_lowercase();
         let last = name.rsplit(['_', '-', '.']).next().unwrap_or_default();
-        SECRETS.contains(&last)
+        SECRETS.contains(&last) || SECRET_ENDINGS.iter().any(|end| last.ends_with(end))
     });
     named || text_is_protected(url.as_str())
 }
@@ -238,6 +243,14 @@ mod tests {
             (
                 "https://a.example/x?api_key=abc",
                 Some("https://a.example/x"),
+            ),
+            (
+                "https://a.example/x?accessToken=abc",
+                Some("https://a.example/x"),
+            ),
+            (
+                "https://a.example/x?monkey=1",
+                Some("https://a.example/x?monkey=1"),
             ),
             ("https://a.example/a\u{0}b", Some("https://a.example/a%00b")),
             ("https://a.example/helix_room_src_abcdef", None),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::fetch::Request;
 use super::papers::{ABSTRACT, AUTHORS, Answer, Raw};
-use super::{RemoteError, Remotes, Upstream, clean, endpoint};
+use super::{Remotes, Upstream, clean, endpoint};
 
 const BYTES: usize = 8 << 20;
 const FIELDS: &str = "DOI,title,abstract,author,issued,link,URL";
@@ -68,11 +68,11 @@ impl Remotes {
             bytes: BYTES,
             patience,
         };
-        let works: Result<Works, RemoteError> = self.fetcher.json(request).await;
-        Some(works.map(|works| {
+        let papers = move |works: Works| {
             let raw = works.message.items.into_iter().take(limit).map(Work::raw);
             raw.filter_map(Raw::cleaned).collect()
-        }))
+        };
+        Some(self.fetcher.json(request, papers).await)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::fetch::{Page, Request};
+use super::fetch::{Page, Request, off_thread};
 use super::{Paper, RemoteError, Remotes, Upstream, clean};
 use crate::app::redaction::{redact_text, text_is_protected};
 use crate::solver::corpora::{CorpusFault, Document, Origin, Stamp};
@@ -27,9 +27,7 @@ impl Remotes {
         };
         let page = self.fetcher.get(request).await?;
         let (title, reading) = (paper.title.clone(), self.pdf_reading.clone());
-        tokio::task::spawn_blocking(move || document(title, page, &reading))
-            .await
-            .map_err(|_| RemoteError::Malformed)?
+        off_thread(move || document(title, page, &reading)).await
     }
 }
 
@@ -42,6 +40,9 @@ fn document(title: String, page: Page, reading: &PdfReading) -> Result<Document,
     };
     let locator = clean::locator(page.url.as_str()).ok_or(RemoteError::NotAdmitted)?;
     let bytes = page.body;
+    if bytes.len() as u64 > format.byte_limit() {
+        return Err(RemoteError::TooLong);
+    }
     let extracted = extract::extract(format, bytes.clone(), reading).map_err(fault)?;
     let extracted = without_secrets(extracted);
     if extracted.blocks.is_empty() {

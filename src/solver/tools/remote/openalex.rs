@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::fetch::Request;
 use super::papers::{ABSTRACT, AUTHORS, Answer, Raw};
-use super::{RemoteError, Remotes, Upstream, clean, endpoint};
+use super::{Remotes, Upstream, clean, endpoint};
 
 const BYTES: usize = 8 << 20;
 const FIELDS: &str = "id,doi,display_name,publication_year,abstract_inverted_index,open_access,\
@@ -66,11 +66,11 @@ impl Remotes {
             bytes: BYTES,
             patience,
         };
-        let works: Result<Works, RemoteError> = self.fetcher.json(request).await;
-        Some(works.map(|works| {
+        let papers = move |works: Works| {
             let raw = works.results.into_iter().take(limit).map(Work::raw);
             raw.filter_map(Raw::cleaned).collect()
-        }))
+        };
+        Some(self.fetcher.json(request, papers).await)
     }
 }
 

@@ -74,20 +74,20 @@ impl Remotes {
         ] {
             match answer {
                 None => {}
-                Some(Ok(papers)) => {
+                Some(Ok(mut papers)) => {
                     lookup.reached.push(upstream);
+                    // Before they are united: a text that may be fetched is not to be hidden by
+                    // one of another index that may not.
+                    for paper in &mut papers {
+                        let named = paper.full_text.take();
+                        paper.full_text = named.filter(|url| self.fetcher.admits_text(url));
+                    }
                     lists.push(papers);
                 }
                 Some(Err(error)) => lookup.unreached.push(Unreached { upstream, error }),
             }
         }
         lookup.papers = merged(&lists, limit);
-        for paper in &mut lookup.papers {
-            paper.full_text = paper
-                .full_text
-                .take()
-                .filter(|url| self.fetcher.reach(url).is_some());
-        }
         lookup
     }
 }

@@ -187,6 +187,18 @@ async fn a_redirect_is_followed_on_the_same_server_and_to_no_other() {
     assert_eq!(inside.asked(), Vec::<String>::new());
 }
 
+fn paper(full_text: Url) -> Paper {
+    Paper {
+        title: "T".into(),
+        locator: "https://doi.org/10.1/x".into(),
+        doi: None,
+        year: None,
+        authors: Vec::new(),
+        abstract_text: None,
+        full_text: Some(full_text),
+    }
+}
+
 const TIDE: Told = Told {
     title: "Tides of the <i>inner</i> harbour",
     doi: "10.1000/tide",
@@ -253,6 +265,54 @@ async fn a_paper_of_three_indexes_is_one_with_what_each_knows() {
     assert!(server.asked().iter().any(|path| {
         path.starts_with("/arxiv/api/query?search_query=all%3Aharbour+OR+all%3Atide&")
     }));
+}
+
+#[tokio::test]
+async fn a_text_that_cannot_be_fetched_hides_none_that_can() {
+    let elsewhere = Told {
+        pdf: "https://publisher.example/tide.pdf",
+        ..TIDE
+    };
+    let server = Server::start(move |path| {
+        if path.starts_with("/openalex/") {
+            Reply::json(&formats::openalex(&[elsewhere]))
+        } else {
+            literature(path)
+        }
+    })
+    .await;
+    let found = indexes(&server.base).lookup("tide", 8, PATIENCE).await;
+    let text = format!("{}/arxiv/pdf/2401.00002v1", server.base);
+    let there = found.papers[0].full_text.as_ref().map(Url::as_str);
+    assert_eq!(there, Some(text.as_str()));
+}
+
+#[tokio::test]
+async fn a_full_text_lies_below_the_base_of_an_index() {
+    let server = Server::start(|_| Reply::of("text/plain", "secret of the inside")).await;
+    let at = |path: &str| url(&format!("{}{path}", server.base));
+    let config = RemoteConfig {
+        search: Some(at("/searx/")),
+        openalex: Some(at("/openalex/")),
+        arxiv: Some(at("/arxiv")),
+        ..RemoteConfig::default()
+    };
+    let remotes = Remotes::new(config, PdfReading::OnThread);
+    for path in [
+        "/admin",
+        "/arxiv",
+        "/arxiv-admin",
+        "/arxiv/../admin",
+        "/arxiv/%2e%2e/admin",
+        "/searx/config",
+    ] {
+        let refused = remotes.full_text(&paper(at(path)), PATIENCE).await;
+        assert_eq!(refused.unwrap_err(), RemoteError::NotAdmitted, "{path}");
+    }
+    assert_eq!(server.asked(), Vec::<String>::new());
+    for path in ["/arxiv/pdf/1", "/openalex/x"] {
+        assert!(remotes.full_text(&paper(at(path)), PATIENCE).await.is_ok());
+    }
 }
 
 #[tokio::test]
@@ -385,19 +445,16 @@ async fn a_full_text_is_pdf_html_or_text_and_names_no_credential() {
         ),
         "/broken" => Reply::of("application/pdf", "%PDF-1.4 nonsense"),
         "/image" => Reply::of("image/png", "x"),
+        "/vast" => Reply::of("text/html", "<p>x</p>".repeat(1 << 20)),
         _ => Reply::redirect("http://127.0.0.1:1/"),
     })
     .await;
-    let remotes = searching(&server.base);
-    let paper = |path: &str| Paper {
-        title: "T".into(),
-        locator: "https://doi.org/10.1/x".into(),
-        doi: None,
-        year: None,
-        authors: Vec::new(),
-        abstract_text: None,
-        full_text: Some(url(&format!("{}{path}", server.base))),
+    let config = RemoteConfig {
+        arxiv: Some(url(&server.base)),
+        ..RemoteConfig::default()
     };
+    let remotes = Remotes::new(config, PdfReading::OnThread);
+    let paper = |path: &str| paper(url(&format!("{}{path}", server.base)));
     assert!(
         remotes
             .full_text(&paper("/pdf"), PATIENCE)
@@ -412,6 +469,7 @@ async fn a_full_text_is_pdf_html_or_text_and_names_no_credential() {
     for (path, error) in [
         ("/broken", RemoteError::Malformed),
         ("/image", RemoteError::WrongType),
+        ("/vast", RemoteError::TooLong),
         ("/elsewhere", RemoteError::NotAdmitted),
     ] {
         let failed = remotes.full_text(&paper(path), PATIENCE).await;

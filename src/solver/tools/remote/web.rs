@@ -44,13 +44,11 @@ impl Remotes {
             bytes: BYTES,
             patience,
         };
-        let answer: Answer = self.fetcher.json(asked).await?;
-        Ok(answer
-            .results
-            .into_iter()
-            .filter_map(finding)
-            .take(limit)
-            .collect())
+        let findings = move |answer: Answer| {
+            let found = answer.results.into_iter().filter_map(finding);
+            found.take(limit).collect()
+        };
+        self.fetcher.json(asked, findings).await
     }
 }
 
