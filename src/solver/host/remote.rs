@@ -135,7 +135,12 @@ impl ToolHost {
         let document = self
             .in_time(remotes.full_text(&paper, self.patience()))
             .await?;
-        let document = self.heard((Upstream::FullText, number), document)?;
+        let document = match document {
+            // The abstract has spoken for it: one text that is gone for good must not be missed for
+            // as long as the run lasts.
+            Err(error) if paper.abstract_text.is_some() => return Err(error.into()),
+            document => self.heard((Upstream::FullText, number), document)?,
+        };
         let named = self.shelve(scope, vec![document]).await?;
         let source = *named.first().ok_or(ToolError::Failed)?;
         if let Some(paper) = self.ledger().papers.get_mut(number) {

@@ -124,6 +124,35 @@ async fn a_user_completes_a_run_over_the_literature() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_text_that_is_gone_bars_no_run_that_its_abstract_answered() {
+    let tide = Paper {
+        title: "Surges of the inner harbour",
+        year: 2019,
+        text: "The storm surge of 1911 reached 3.1 metres at the old quay.",
+        ..Paper::default()
+    };
+    let server = Upstream::start(move |path| match path.split('?').next() {
+        Some("/arxiv/api/query") => Reply::atom(formats::arxiv(&[tide])),
+        _ => Reply::status(404),
+    })
+    .await;
+    let base = format!("{}/arxiv", server.base);
+    let app = solved(vec![("arxiv_base_url", base)]).await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let asked = "How high was the storm surge of 1911 at the old quay?";
+    let done = turned(&client, asked, "scholarly_research").await;
+    let fetched = |path: &String| path.starts_with("/arxiv/pdf/");
+    assert!(server.asked().iter().any(fetched), "{:?}", server.asked());
+    assert_eq!(
+        done.statuses(),
+        "completed/completed/authorized",
+        "{}",
+        done.text
+    );
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_does_not_answer_limits_the_turn_and_does_not_end_it() {
     let wind = Paper {
         title: "Gales over the harbour",
