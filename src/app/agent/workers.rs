@@ -146,9 +146,10 @@ impl Workers {
     ) -> Result<Option<GivenTurn>, Problem> {
         let turn = tokio::time::timeout(TURNSTILE, self.turnstile.lock()).await;
         let _turn = turn.map_err(|_| Problem::from(StoreError::TimedOut))?;
-        let token = fresh_token()?;
-        let fence = fence(worker, &token);
         for _ in 0..LOOKS {
+            // Each attempt has a bearer of its own, also one that turns out to be of nothing.
+            let token = fresh_token()?;
+            let fence = fence(worker, &token);
             let claimed = offers::claim(&self.core().pool, &fence, capabilities).await;
             let Some(claim) = claimed.map_err(of_store)? else {
                 return Ok(None);

@@ -74,7 +74,9 @@ impl Sender {
                 Ok(false) => break,
                 Err(error) => {
                     tracing::warn!(webhook.id = %sending.webhook, %error, "a webhook attempt could not be recorded; it is made again");
-                    break;
+                    // Not released: what failed here would fail again at once, and so on without a
+                    // pause. The lease runs out.
+                    return;
                 }
             }
         }
@@ -90,7 +92,14 @@ impl Sender {
             return Ok(false);
         };
         let started = Instant::now();
-        let answer = self.send(sending, &begun).await?;
+        let answer = match self.send(sending, &begun).await {
+            // It would be no better at once, so it costs an attempt and the pause that follows.
+            Err(StoreError::Damaged(cause)) => {
+                tracing::error!(webhook.id = %WebhookId::new(sending.webhook), cause, "a webhook could not be read");
+                Answer::failed("unreadable")
+            }
+            answer => answer?,
+        };
         let outcome = Outcome {
             status: answer.status,
             failure: answer.failure,

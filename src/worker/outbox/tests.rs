@@ -195,6 +195,26 @@ async fn an_attempt_whose_process_died_is_made_again_when_its_lease_has_run_out(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_that_cannot_be_read_is_tried_again_like_one_that_cannot_be_reached() {
+    let world = World::new().await;
+    let id = world.waiting("http://127.0.0.1:9/").await;
+    sqlx::query("update access.webhook set body = '\\x00' where webhook_id = $1")
+        .bind(id.uuid())
+        .execute(&world.core.pool)
+        .await
+        .unwrap();
+    world.outbox(Reach::Anywhere).settle().await.unwrap();
+    let sent = world.sent(id).await;
+    assert_eq!(sent.state, "pending");
+    let failures: Vec<_> = sent.attempts.iter().map(|one| &one.failure).collect();
+    assert_eq!(
+        failures,
+        [&Some("unreadable".to_owned())],
+        "one, and a rest"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sender_that_was_overtaken_changes_nothing_but_its_own_line() {
     let world = World::new().await;
     let id = world.waiting("http://127.0.0.1:9/").await;

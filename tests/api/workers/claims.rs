@@ -201,6 +201,50 @@ async fn open_offers(app: &TestApp, count: i64) {
     connection.close().await.unwrap();
 }
 
+/// Offers, as the oldest, a turn of a run that has none under way: what is left when a run was erased
+/// or has moved on in the moment of a claim.
+async fn offer_of_nothing(app: &TestApp, run: &str) {
+    let mut connection = PgConnection::connect_with(&app.database().options)
+        .await
+        .unwrap();
+    let made = sqlx::query(
+        "insert into worker.offer (offer_id, lane, run_id, run_version, stream_version, key_id,
+                claimed_at_ms, tools, shown, holder, holder_until_ms, deadline_ms, offered_at_ms)
+         select gen_random_uuid(), s.lane, s.stream_id, 1, s.version, o.key_id, o.claimed_at_ms, o.tools,
+                o.shown, gen_random_uuid(), o.holder_until_ms, o.deadline_ms, o.offered_at_ms - 1
+           from es.stream s, worker.offer o
+          where s.stream_id = $1::text::uuid and o.state = 'open'",
+    )
+    .bind(run.trim_start_matches("run_"))
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    assert_eq!(made.rows_affected(), 1);
+    connection.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_meets_an_offer_of_nothing_goes_on_to_the_next_turn() {
+    let app = app().await;
+    let client = Client::new(&app, &app.caller("ana").await);
+    let worker = Worker::new(&app).await;
+    let (idle, run) = (
+        started_bare(&client, "ferry-plan-0001").await,
+        started_bare(&client, "ferry-plan-0002").await,
+    );
+    let body = go(1);
+    let work = async {
+        open_offers(&app, 1).await;
+        offer_of_nothing(&app, &idle).await;
+        let turn = worker.claim().await;
+        assert_eq!(turn.given["run_id"], run);
+        worker.complete(&turn, &json!({})).await.ok(200);
+    };
+    let (done, ()) = tokio::join!(client.continue_run(&run, "ferry-turn-0001", &body), work);
+    done.ok(200);
+    app.finish().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_claim_without_a_turn_is_answered_with_nothing() {
     let app = app().await;
