@@ -17,5 +17,6 @@ pub mod rate_limit;
 pub mod request_id;
 pub mod respond;
 pub mod serve;
+pub mod surface;
 pub mod transport;
 pub mod workers;

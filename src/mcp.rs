@@ -25,8 +25,9 @@ use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::http::door::{AgentDoor, Door};
 use crate::http::permits::Demand;
-use crate::http::pipeline::{self, Exchange, Stop, Surface, values};
+use crate::http::pipeline::{self, Exchange, Stop, values};
 use crate::http::respond;
+use crate::http::surface::Surface;
 use crate::strict_json;
 use envelope::{Fault, Messages};
 

@@ -12,9 +12,10 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::permits::Permits;
-use super::pipeline::{self, Surface};
+use super::pipeline;
 use super::protected_resource::ProtectedResource;
 use super::rate_limit::WindowLimiter;
+use super::surface::Surface;
 use super::transport::TransportRules;
 use crate::app::access::admission::Admission;
 use crate::app::agent::runs::Runs;

@@ -18,6 +18,7 @@ use super::door::AgentDoor;
 use super::permits::Demand;
 use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, address_key, principal_key};
+use super::surface::Surface;
 use super::transport::{RequestHead, Scheme, TransportRefusal};
 use super::{request_id, respond};
 use crate::app::access::admission::{Identity, Line};
@@ -33,36 +34,6 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 /// What is not a turn, a poll or a stream is answered by then (`access` 12). What a keyed request
 /// did after that, its key tells.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Which face of the agent API a request came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surface {
-    RunRest,
-    Mcp,
-    Workers,
-    /// Documents and pages that need no token.
-    Public,
-}
-
-impl Surface {
-    fn origin(self) -> request_id::Origin {
-        match self {
-            Self::RunRest => request_id::Origin::AgentRuns,
-            Self::Mcp => request_id::Origin::Mcp,
-            Self::Workers | Self::Public => request_id::Origin::Other,
-        }
-    }
-
-    /// Where its protected-resource metadata is, below the public base URL (`agent-api` 10.7).
-    /// `None` where no authorization server gives out the credential.
-    pub fn metadata_path(self) -> Option<&'static str> {
-        match self {
-            Self::RunRest => Some("/.well-known/oauth-protected-resource"),
-            Self::Mcp => Some("/.well-known/oauth-protected-resource/mcp"),
-            Self::Workers | Self::Public => None,
-        }
-    }
-}
 
 /// What is known of one request and will stand in its answer.
 #[derive(Debug, Clone)]

@@ -12,8 +12,9 @@ use helix_aggregates::agent::scope;
 use serde_json::{Value, json};
 
 use super::door::{AgentDoor, Door};
-use super::pipeline::{self, Exchange, Surface};
+use super::pipeline::{self, Exchange};
 use super::respond;
+use super::surface::Surface;
 use crate::app::caller::{SCOPE_DEVELOPER, SCOPE_READ, SCOPE_WRITE};
 use crate::app::problem::{Code, Problem};
 

@@ -9,7 +9,8 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, web};
 
 use super::door::{AgentDoor, Door};
-use super::pipeline::{self, Exchange, Surface};
+use super::pipeline::{self, Exchange};
+use super::surface::Surface;
 use crate::app::problem::{Code, Problem};
 
 /// Makes a document, which is the same for everybody.

@@ -5,8 +5,9 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde_json::{Value, json};
 
-use super::pipeline::{Exchange, Surface};
+use super::pipeline::Exchange;
 use super::rate_limit::Verdict;
+use super::surface::Surface;
 use crate::app::agent::keyed::Reply;
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 
 use super::door::{AgentDoor, Door, Readiness};
 use super::permits::Demand;
-use super::pipeline::{self, Exchange, Stop, Surface};
+use super::pipeline::{self, Exchange, Stop};
 use super::query::Query;
 use super::respond;
+use super::surface::Surface;
 use crate::app::access::worker_tokens::{self, WorkerCaller};
 use crate::app::agent::workers::mailbox::ToolReply;
 use crate::app::agent::workers::request::{self, ClaimRequest, CompleteRequest, ToolRequest};
@@ -211,5 +212,6 @@ async fn identify(door: &AgentDoor, request: &HttpRequest) -> Result<WorkerCalle
         }
         WorkerBearerError::Unauthorized => Problem::new(Code::Unauthorized),
     })?;
+    let _turn = door.permits.come_in(Demand::Ordinary).await?;
     worker_tokens::admit(door.runs.core(), &hash).await
 }

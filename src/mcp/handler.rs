@@ -17,8 +17,8 @@ use super::bridge::Turn;
 use super::{catalog, envelope, tools};
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
-use crate::http::pipeline::Surface;
 use crate::http::respond;
+use crate::http::surface::Surface;
 
 /// Clients of the contract require exactly this name on `/mcp` (`agent-api` 10.3).
 const NAME: &str = "casimirbot-helix-agent";
