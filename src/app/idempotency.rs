@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::problem::{Code, Problem};
+use super::redaction;
 use crate::metrics::Metrics;
 use crate::store::receipt::{FoundReceipt, FoundState};
 
@@ -31,6 +32,16 @@ impl IdempotencyKey {
             .strip_prefix('"')
             .and_then(|rest| rest.strip_suffix('"'));
         let text = quoted.map_or(text, trim);
+        // What a header cannot carry would name a request at one door alone.
+        if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+            return Err(Problem::invalid(
+                "An Idempotency-Key has no characters but printable ASCII.",
+            ));
+        }
+        if redaction::text_is_protected(text) {
+            let details = json!({"failure_code": "protected_sensitive_content_rejected"});
+            return Err(Problem::invalid("The request holds credential material.").with(details));
+        }
         if !(8..=200).contains(&utf16_len(text)) {
             return Err(Problem::invalid(
                 "An Idempotency-Key has 8 to 200 characters.",
@@ -103,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_8_to_200_characters_once_trimmed() {
+    fn a_key_is_8_to_200_printable_characters_once_trimmed_and_no_credential() {
         for (raw, accepted) in [
             ("k".repeat(7), false),
             ("k".repeat(8), true),
@@ -111,6 +122,9 @@ mod tests {
             ("k".repeat(201), false),
             (format!("  {} ", "k".repeat(8)), true),
             (String::new(), false),
+            ("ferry-plan-é".to_owned(), false),
+            ("ferry\tplan".to_owned(), false),
+            ("Bearer abcdefghijkl".to_owned(), false),
         ] {
             assert_eq!(
                 IdempotencyKey::parse(Some(&raw)).is_ok(),

@@ -24,6 +24,7 @@ use crate::http::pipeline::values;
 const METHOD_NOT_FOUND: i64 = -32601;
 /// Bytes of a version that is told back.
 const LONGEST_VERSION: usize = 32;
+const INVALID_PARAMS: i64 = -32602;
 const INTERNAL: i64 = -32603;
 const UNSUPPORTED_VERSION: i64 = -32022;
 const UNFIT: &str = "The message does not fit its protocol version.";
@@ -68,6 +69,17 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
         let error = json!({"code": METHOD_NOT_FOUND, "message": plain_text(METHOD_NOT_FOUND)});
         let answer = json!({"jsonrpc": "2.0", "error": error, "id": message["id"]});
         return Ok(Answer::Json(StatusCode::NOT_FOUND, answer));
+    }
+    if method == "tools/call" && !envelope::is_call(message) {
+        // rmcp takes a call that it cannot read for a method that it does not know.
+        let status = if envelope::names_its_version(message) {
+            StatusCode::BAD_REQUEST
+        } else {
+            StatusCode::OK
+        };
+        let error = json!({"code": INVALID_PARAMS, "message": plain_text(INVALID_PARAMS)});
+        let answer = json!({"jsonrpc": "2.0", "error": error, "id": message["id"]});
+        return Ok(Answer::Json(status, answer));
     }
     let mut message = message.clone();
     let version = version_of(outer, method, &mut message);
@@ -155,7 +167,7 @@ fn plain_text(code: i64) -> &'static str {
         -32700 => "The message is not JSON.",
         -32600 => UNFIT,
         METHOD_NOT_FOUND => "There is no such method.",
-        -32602 => "There is no such tool, or the parameters are not valid.",
+        INVALID_PARAMS => "There is no such tool, or the parameters are not valid.",
         -32020 => "A header does not match the message.",
         -32021 => "The client lacks a capability that this needs.",
         UNSUPPORTED_VERSION => "This protocol version is not supported.",

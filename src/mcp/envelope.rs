@@ -64,6 +64,15 @@ pub fn names_its_version(message: &Value) -> bool {
         .is_some()
 }
 
+/// Whether a message to `tools/call` names a tool and gives it an object, or nothing.
+pub fn is_call(message: &Value) -> bool {
+    let arguments = message.pointer("/params/arguments");
+    message
+        .pointer("/params/name")
+        .is_some_and(Value::is_string)
+        && arguments.is_none_or(|given| given.is_object() || given.is_null())
+}
+
 /// The version a handshake ends with: the one asked for, or the newest that has a handshake.
 pub fn negotiated(asked: &str) -> &'static str {
     match asked {

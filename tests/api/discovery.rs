@@ -174,6 +174,7 @@ async fn pages_have_one_frame_and_links_that_lead_somewhere() {
              form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
         );
         assert_eq!(page.header("referrer-policy"), "same-origin");
+        assert_eq!(page.header("x-frame-options"), "DENY");
         assert_eq!(page.header("cache-control"), "no-store");
         assert!(
             page.text.starts_with("<!doctype html>\n<html lang=\"en\">"),

@@ -1,6 +1,5 @@
 //! Routes of runs: parse, call, render.
 
-use actix_web::http::header::HeaderValue;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use helix_aggregates::agent::run::status::Lifecycle;
@@ -166,11 +165,9 @@ fn key_of(request: &HttpRequest) -> Result<IdempotencyKey, Problem> {
     if second.is_some() {
         return Err(Problem::invalid("Send one Idempotency-Key."));
     }
-    let text = first.map(HeaderValue::to_str).transpose();
-    let text = text.map_err(|_| {
-        Problem::invalid("An Idempotency-Key has no characters but printable ASCII.")
-    })?;
-    IdempotencyKey::parse(text)
+    // Bytes that are no text become characters that no key has.
+    let text = first.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    IdempotencyKey::parse(text.as_deref())
 }
 
 /// A path segment, decoded once.

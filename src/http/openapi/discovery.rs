@@ -60,6 +60,9 @@ const fn metadata(path: &'static str, id: &'static str, summary: &'static str) -
     }
 }
 
+/// Headers of every page.
+const FRAMED: &[&str] = &["Content-Security-Policy", "X-Frame-Options"];
+
 macro_rules! answers {
     ($media:expr, $object:expr $(, $header:expr)*) => {
         &[Answer {
@@ -72,7 +75,12 @@ macro_rules! answers {
 }
 
 const fn page(path: &'static str, id: &'static str, summary: &'static str) -> Operation {
-    const ANSWERS: &[Answer] = answers!(HTML, Object::Text, "Content-Security-Policy");
+    const ANSWERS: &[Answer] = answers!(
+        HTML,
+        Object::Text,
+        "Content-Security-Policy",
+        "X-Frame-Options"
+    );
     document(path, id, summary, ANSWERS)
 }
 
@@ -167,7 +175,7 @@ pub const OPERATIONS: &[Operation] = &[
             Answer {
                 status: 200,
                 description: "What the code means and what to do.",
-                headers: &["Content-Security-Policy"],
+                headers: FRAMED,
                 content: &[Content {
                     media_type: HTML,
                     object: Object::Text,
@@ -176,7 +184,7 @@ pub const OPERATIONS: &[Operation] = &[
             Answer {
                 status: 404,
                 description: "There is no such code.",
-                headers: &["Content-Security-Policy"],
+                headers: FRAMED,
                 content: &[Content {
                     media_type: HTML,
                     object: Object::Text,

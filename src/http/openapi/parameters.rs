@@ -106,7 +106,7 @@ fn with_default(mut schema: Value, default: u64) -> Value {
 }
 
 /// Every header an answer may have, with what it says.
-pub const HEADERS: [(&str, &str); 19] = [
+pub const HEADERS: [(&str, &str); 20] = [
     (
         "X-Request-Id",
         "The id of this request, in the server's log too.",
@@ -147,6 +147,7 @@ pub const HEADERS: [(&str, &str); 19] = [
         "Content-Security-Policy",
         "Nothing is loaded from elsewhere and nothing inline.",
     ),
+    ("X-Frame-Options", "No page is shown inside another."),
     ("Access-Control-Allow-Methods", "What a page may send."),
     ("Access-Control-Allow-Headers", "The headers it may send."),
     ("Access-Control-Max-Age", "Seconds this stays true."),

@@ -116,7 +116,7 @@ async fn the_catalogue_is_whole_whatever_the_token_may_do() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_served_is_an_unknown_method() {
+async fn what_is_not_served_is_an_unknown_method_and_a_call_without_a_tool_is_not() {
     let app = TestApp::start().await;
     let client = Client::new(&app, &app.caller("ana").await);
     for method in [
@@ -134,6 +134,14 @@ async fn what_is_not_served_is_an_unknown_method() {
         );
     }
     ask(&client, "ping", &json!({})).await.ok(200);
+    for params in [
+        json!({}),
+        json!({"name": 7}),
+        json!({"name": "helix_run_start", "arguments": []}),
+    ] {
+        let answer = ask(&client, "tools/call", &params).await.ok(200);
+        assert_eq!(answer.body["error"]["code"], -32602, "{}", answer.text);
+    }
     app.finish().await;
 }
 
