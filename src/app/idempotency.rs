@@ -39,8 +39,7 @@ impl IdempotencyKey {
             ));
         }
         if redaction::text_is_protected(text) {
-            let details = json!({"failure_code": "protected_sensitive_content_rejected"});
-            return Err(Problem::invalid("The request holds credential material.").with(details));
+            return Err(Problem::credential_material());
         }
         if !(8..=200).contains(&utf16_len(text)) {
             return Err(Problem::invalid(

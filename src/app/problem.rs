@@ -169,6 +169,12 @@ impl Problem {
         self
     }
 
+    /// Something of the request looks like a credential (`agent-api` 1.10). Says nothing of it.
+    pub fn credential_material() -> Self {
+        Self::invalid("The request holds credential material.")
+            .with(json!({"failure_code": "protected_sensitive_content_rejected"}))
+    }
+
     /// A route scope is missing. `all` are the scopes of the whole operation.
     pub fn missing_scope(required: &str, all: &[&str]) -> Self {
         Self::new(Code::InsufficientScope)

@@ -126,11 +126,9 @@ impl Places {
         let Ok(_queued) = self.queue.try_acquire() else {
             return Err(self.turn_away("queue_full"));
         };
-        self.waiting.inc();
-        let place =
-            tokio::time::timeout(self.patience, Arc::clone(&self.free).acquire_owned()).await;
-        self.waiting.dec();
-        match place {
+        let _counted = Counted::new(&self.waiting);
+        let place = tokio::time::timeout(self.patience, Arc::clone(&self.free).acquire_owned());
+        match place.await {
             Ok(Ok(place)) => Ok(place),
             Ok(Err(_)) => Err(self.turn_away("stopping")),
             Err(_) => Err(self.turn_away("waited_too_long")),
@@ -146,6 +144,22 @@ impl Places {
             retry_after: Some(u32::from(1 + thrown % LATEST_RETRY)),
             ..Problem::new(Code::Unavailable).because(format!("no place: {reason}"))
         }
+    }
+}
+
+/// One who waits, counted until it goes, also by hanging up.
+struct Counted<'a>(&'a IntGauge);
+
+impl<'a> Counted<'a> {
+    fn new(gauge: &'a IntGauge) -> Self {
+        gauge.inc();
+        Self(gauge)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.dec();
     }
 }
 
@@ -184,6 +198,17 @@ mod tests {
         let held = permits.enter(Demand::Ordinary).await.unwrap();
         let (next, ()) = tokio::join!(permits.enter(Demand::Ordinary), async { drop(held) });
         assert!(next.is_ok());
+    }
+
+    #[tokio::test]
+    async fn who_hangs_up_while_waiting_is_counted_no_longer() {
+        let permits = permits(3);
+        let _held = permits.enter(Demand::Ordinary).await.unwrap();
+        let mut waiting = Box::pin(permits.enter(Demand::Ordinary));
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        assert_eq!(permits.ordinary.waiting.get(), 1);
+        drop(waiting);
+        assert_eq!(permits.ordinary.waiting.get(), 0);
     }
 
     #[tokio::test]

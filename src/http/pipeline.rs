@@ -189,10 +189,7 @@ async fn admit(
     // with the question mark.
     let raw = percent_decoded(&format!("?{}", request.query_string()));
     if redaction::is_protected(&json!([query.to_value(), raw, body])) {
-        let details = json!({"failure_code": "protected_sensitive_content_rejected"});
-        return Err(Problem::invalid("The request holds credential material.")
-            .with(details)
-            .into());
+        return Err(Problem::credential_material().into());
     }
     let caller = identify(door, request, demand).await?;
     charge(door, exchange, &caller)?;

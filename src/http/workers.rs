@@ -179,10 +179,7 @@ async fn admit(
     let body = pipeline::read_body(limits.body, request, payload).await?;
     let query = Query::decode(request.query_string())?;
     if is_protected(&query, &body) {
-        let details = json!({"failure_code": "protected_sensitive_content_rejected"});
-        return Err(Problem::invalid("The request holds credential material.")
-            .with(details)
-            .into());
+        return Err(Problem::credential_material().into());
     }
     let worker = identify(door, request).await?;
     let key = worker.row_id.to_string();

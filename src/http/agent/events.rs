@@ -39,7 +39,7 @@ pub async fn events(
         &door,
         &request,
         payload,
-        Demand::Waiting,
+        demand_of(&request),
         async |admitted: Admitted| {
             admitted.caller.require(SCOPE_READ)?;
             let query = events_query(&admitted.query)?;
@@ -66,6 +66,16 @@ pub async fn events(
         },
     )
     .await
+}
+
+/// A page that is asked for without a wait is a read like any other, as it is by tool.
+fn demand_of(request: &HttpRequest) -> Demand {
+    let waits = request.query_string().contains("wait_ms");
+    if waits || accepts(request, "text/event-stream") {
+        Demand::Waiting
+    } else {
+        Demand::Ordinary
+    }
 }
 
 fn events_query(query: &Query) -> Result<EventsQuery, Problem> {
