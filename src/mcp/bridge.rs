@@ -21,13 +21,13 @@ use crate::app::problem::Problem;
 use crate::http::door::AgentDoor;
 use crate::http::pipeline::values;
 
+const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 /// Bytes of a version that is told back.
 const LONGEST_VERSION: usize = 32;
 const INVALID_PARAMS: i64 = -32602;
 const INTERNAL: i64 = -32603;
 const UNSUPPORTED_VERSION: i64 = -32022;
-const UNFIT: &str = "The message does not fit its protocol version.";
 const VERSION: &str = "mcp-protocol-version";
 /// Every message reaches rmcp under this host: who may be asked is judged by our own rules before.
 const INNER_HOST: &str = "localhost";
@@ -66,8 +66,7 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     }
     if method == "initialize" && envelope::names_its_version(message) {
         // Its era has no handshake.
-        let error = json!({"code": METHOD_NOT_FOUND, "message": plain_text(METHOD_NOT_FOUND)});
-        let answer = json!({"jsonrpc": "2.0", "error": error, "id": message["id"]});
+        let answer = refusal(METHOD_NOT_FOUND, &message["id"]);
         return Ok(Answer::Json(StatusCode::NOT_FOUND, answer));
     }
     if method == "tools/call" && !envelope::is_call(message) {
@@ -77,8 +76,7 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
         } else {
             StatusCode::OK
         };
-        let error = json!({"code": INVALID_PARAMS, "message": plain_text(INVALID_PARAMS)});
-        let answer = json!({"jsonrpc": "2.0", "error": error, "id": message["id"]});
+        let answer = refusal(INVALID_PARAMS, &message["id"]);
         return Ok(Answer::Json(status, answer));
     }
     let mut message = message.clone();
@@ -104,16 +102,17 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     let response = SERVICE.handle(inner).await;
     let status = StatusCode::from_u16(response.status().as_u16()).map_err(internal)?;
     if status.is_server_error() {
-        let error = json!({"code": INTERNAL, "message": plain_text(INTERNAL)});
-        let answer = json!({"jsonrpc": "2.0", "error": error, "id": null});
-        return Ok(Answer::Json(status, answer));
+        return Ok(Answer::Json(status, refusal(INTERNAL, &Value::Null)));
     }
     let Ok(body) = response.into_body().collect().await;
     let body = body.to_bytes();
     if body.is_empty() {
         return Ok(Answer::Accepted);
     }
-    let mut answer = serde_json::from_slice(&body).unwrap_or_else(|_| unexplained(&message));
+    let mut answer = serde_json::from_slice(&body).unwrap_or_else(|_| {
+        // rmcp words some refusals as plain text: the status stands, the text may quote the caller.
+        refusal(INVALID_REQUEST, &message["id"])
+    });
     if method == "tools/list" {
         put_back(&mut answer);
     }
@@ -138,6 +137,11 @@ fn version_of(outer: &HttpRequest, method: &str, message: &mut Value) -> Option<
         "2024-10-07" => Some("2024-11-05".to_owned()),
         other => Some(other.to_owned()),
     }
+}
+
+fn refusal(code: i64, id: &Value) -> Value {
+    let error = json!({"code": code, "message": plain_text(code)});
+    json!({"jsonrpc": "2.0", "error": error, "id": id})
 }
 
 /// rmcp's errors quote the caller. What may be said follows from the code alone; which versions
@@ -165,7 +169,7 @@ fn is_version_name(text: &str) -> bool {
 fn plain_text(code: i64) -> &'static str {
     match code {
         -32700 => "The message is not JSON.",
-        -32600 => UNFIT,
+        INVALID_REQUEST => "The message does not fit its protocol version.",
         METHOD_NOT_FOUND => "There is no such method.",
         INVALID_PARAMS => "There is no such tool, or the parameters are not valid.",
         -32020 => "A header does not match the message.",
@@ -173,12 +177,6 @@ fn plain_text(code: i64) -> &'static str {
         UNSUPPORTED_VERSION => "This protocol version is not supported.",
         _ => "Something went wrong inside the server.",
     }
-}
-
-/// A refusal that rmcp words as plain text: its status stands, its text may quote the caller.
-fn unexplained(message: &Value) -> Value {
-    let error = json!({"code": -32600, "message": UNFIT});
-    json!({"jsonrpc": "2.0", "error": error, "id": message["id"]})
 }
 
 /// The members of a tool that rmcp's type has no place for.
