@@ -17,16 +17,15 @@ use std::time::Instant;
 
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{self, Payload, ServiceConfig};
+use actix_web::web::{self, Bytes, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
-use crate::http::door::{AgentDoor, Door};
+use crate::http::door::{Door, Doors};
 use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Exchange, Stop, values};
-use crate::http::respond;
 use crate::http::surface::Surface;
 use crate::strict_json;
 use envelope::{Fault, Messages};
@@ -83,7 +82,7 @@ async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
 }
 
 async fn answer(
-    door: &Arc<AgentDoor>,
+    door: &Arc<Doors>,
     request: &HttpRequest,
     payload: Payload,
     exchange: &mut Exchange,
@@ -141,20 +140,21 @@ async fn dispatch(
     request: &HttpRequest,
     messages: &Messages<'_>,
 ) -> Result<HttpResponse, Problem> {
-    let mut answers = Vec::new();
+    let mut answers: Vec<Bytes> = Vec::new();
     for message in messages.all() {
         let turn = turn.clone();
         match bridge::dispatch(turn, request, message).await? {
             bridge::Answer::Accepted => {}
             // One array has one status.
             bridge::Answer::Json(_, answer) if messages.is_batch() => answers.push(answer),
-            bridge::Answer::Json(status, answer) => return Ok(rendered(status, &answer)),
+            bridge::Answer::Json(status, answer) => return Ok(rendered(status, answer)),
         }
     }
     if answers.is_empty() {
         return Ok(HttpResponse::Accepted().finish());
     }
-    Ok(rendered(StatusCode::OK, &Value::Array(answers)))
+    let all = [b"[", answers.join(&b',').as_slice(), b"]"].concat();
+    Ok(rendered(StatusCode::OK, all.into()))
 }
 
 /// A batch has one place, so what waits in it decides; only withdrawals make it one.
@@ -221,11 +221,13 @@ fn is_version_served(request: &HttpRequest, messages: &Messages<'_>) -> bool {
 fn refusal(status: u16, code: i32, message: &'static str) -> HttpResponse {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
     let error = json!({"jsonrpc": "2.0", "error": {"code": code, "message": message}, "id": null});
-    rendered(status, &error)
+    rendered(status, error.to_string().into())
 }
 
-fn rendered(status: StatusCode, body: &Value) -> HttpResponse {
-    respond::json_body(&mut HttpResponse::build(status), body)
+fn rendered(status: StatusCode, body: Bytes) -> HttpResponse {
+    HttpResponse::build(status)
+        .content_type("application/json")
+        .body(body)
 }
 
 fn internal(cause: impl std::fmt::Display) -> Problem {

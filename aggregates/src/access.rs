@@ -1,7 +1,15 @@
-//! Accounts, the bindings that let an outside identity act for one, the endpoints that are told of
-//! its runs, and the tokens of workers.
+//! Accounts, what they allow to apps, the bindings that let an outside identity act for one, the
+//! endpoints that are told of its runs, workspaces and their briefs, and the tokens of workspaces
+//! and workers.
 
 pub mod account;
 pub mod agent_account;
+pub mod author;
+pub mod brief;
+pub mod grant;
+pub mod reach;
+pub mod scopes;
+pub mod token;
 pub mod webhook;
 pub mod worker_token;
+pub mod workspace;

@@ -72,6 +72,42 @@ uuid_id!(
     AccountId, "acct_", "account_id"
 );
 uuid_id!(
+    /// One signed-in browser of one account.
+    SessionId, "ses_", "session_id"
+);
+uuid_id!(
+    /// What an account allows one app. Its UUID is the id of its event stream and ledger row.
+    GrantId, "grt_", "grant_id"
+);
+uuid_id!(
+    /// A workspace. Its UUID is the id of its event stream.
+    WorkspaceId, "ws_", "workspace_id"
+);
+uuid_id!(
+    /// One project of one workspace.
+    ProjectId, "prj_", "project_id"
+);
+uuid_id!(
+    /// One repository connected to one workspace.
+    RepositoryId, "repo_", "repository_id"
+);
+uuid_id!(
+    /// One invitation to one workspace.
+    InviteId, "inv_", "invite_id"
+);
+uuid_id!(
+    /// A brief. Its UUID is the id of its event stream.
+    BriefId, "brf_", "brief_id"
+);
+uuid_id!(
+    /// One proposed text of one brief.
+    ProposalId, "prop_", "proposal_id"
+);
+uuid_id!(
+    /// A named token of a workspace. Its UUID is the id of its event stream and ledger row.
+    TokenId, "tok_", "token_id"
+);
+uuid_id!(
     /// The credential of an external worker. Its UUID is the id of its event stream and ledger row.
     WorkerTokenId, "wtok_", "token_id"
 );

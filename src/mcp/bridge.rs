@@ -12,13 +12,15 @@ use http::header::{ACCEPT, CONTENT_TYPE, HOST};
 use http_body_util::{BodyExt, Full};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::handler::AgentTools;
 use super::{catalog, envelope, internal};
 use crate::app::caller::Caller;
 use crate::app::problem::Problem;
-use crate::http::door::AgentDoor;
+use crate::http::door::Doors;
 use crate::http::pipeline::values;
 
 const INVALID_REQUEST: i64 = -32600;
@@ -35,7 +37,7 @@ const INNER_HOST: &str = "localhost";
 /// What a handler finds beside its request.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    pub door: Arc<AgentDoor>,
+    pub door: Arc<Doors>,
     pub caller: Arc<Caller>,
     /// The request's id as logs may show it.
     pub logged_id: String,
@@ -45,7 +47,15 @@ pub struct Turn {
 pub enum Answer {
     /// A notification: there is nothing to say.
     Accepted,
-    Json(StatusCode, Value),
+    /// One JSON document.
+    Json(StatusCode, Bytes),
+}
+
+/// Whether an answer is an error, found without building the rest of it.
+#[derive(Deserialize)]
+struct Outcome {
+    #[serde(default)]
+    error: Option<IgnoredAny>,
 }
 
 type Service = StreamableHttpService<AgentTools, NeverSessionManager>;
@@ -66,8 +76,11 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     }
     if method == "initialize" && envelope::names_its_version(message) {
         // Its era has no handshake.
-        let answer = refusal(METHOD_NOT_FOUND, &message["id"]);
-        return Ok(Answer::Json(StatusCode::NOT_FOUND, answer));
+        return Ok(refused(
+            StatusCode::NOT_FOUND,
+            METHOD_NOT_FOUND,
+            &message["id"],
+        ));
     }
     if method == "tools/call" && !envelope::is_call(message) {
         // rmcp takes a call that it cannot read for a method that it does not know.
@@ -76,11 +89,9 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
         } else {
             StatusCode::OK
         };
-        let answer = refusal(INVALID_PARAMS, &message["id"]);
-        return Ok(Answer::Json(status, answer));
+        return Ok(refused(status, INVALID_PARAMS, &message["id"]));
     }
-    let mut message = message.clone();
-    let version = version_of(outer, method, &mut message);
+    let (version, text) = spoken(outer, method, message);
     let mut inner = http::Request::post("/mcp")
         .header(HOST, INNER_HOST)
         .header(ACCEPT, "application/json, text/event-stream")
@@ -95,53 +106,61 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
             inner = inner.header(name, value.as_bytes());
         }
     }
-    let mut inner = inner
-        .body(Full::<Bytes>::from(message.to_string()))
-        .map_err(internal)?;
+    let mut inner = inner.body(Full::<Bytes>::from(text)).map_err(internal)?;
     inner.extensions_mut().insert(turn);
     let response = SERVICE.handle(inner).await;
     let status = StatusCode::from_u16(response.status().as_u16()).map_err(internal)?;
     if status.is_server_error() {
-        return Ok(Answer::Json(status, refusal(INTERNAL, &Value::Null)));
+        return Ok(refused(status, INTERNAL, &Value::Null));
     }
     let Ok(body) = response.into_body().collect().await;
     let body = body.to_bytes();
     if body.is_empty() {
         return Ok(Answer::Accepted);
     }
-    let mut answer = serde_json::from_slice(&body).unwrap_or_else(|_| {
+    let Ok(outcome) = serde_json::from_slice::<Outcome>(&body) else {
         // rmcp words some refusals as plain text: the status stands, the text may quote the caller.
-        refusal(INVALID_REQUEST, &message["id"])
-    });
-    if method == "tools/list" {
-        put_back(&mut answer);
+        return Ok(refused(status, INVALID_REQUEST, &message["id"]));
+    };
+    if outcome.error.is_none() && method != "tools/list" {
+        return Ok(Answer::Json(status, body));
     }
+    let mut answer: Value = serde_json::from_slice(&body).map_err(internal)?;
+    put_back(&mut answer);
     if let Some(error) = answer.get_mut("error") {
         plain(error);
     }
-    Ok(Answer::Json(status, answer))
+    Ok(Answer::Json(status, answer.to_string().into()))
 }
 
-/// The version a message is under. A handshake names its own, and only versions that have one.
-fn version_of(outer: &HttpRequest, method: &str, message: &mut Value) -> Option<String> {
+/// The version a message is under, and the message in that version's words. A handshake names its
+/// own, and only versions that have one.
+fn spoken(outer: &HttpRequest, method: &str, message: &Value) -> (Option<String>, String) {
     if method == "initialize" {
         let asked = message["params"]["protocolVersion"].as_str();
-        let version = asked.map(envelope::negotiated)?;
-        if let Some(params) = envelope::params_of(message) {
+        let Some(version) = asked.map(envelope::negotiated) else {
+            return (None, message.to_string());
+        };
+        let mut message = message.clone();
+        if let Some(params) = envelope::params_of(&mut message) {
             params.insert("protocolVersion".to_owned(), json!(version));
         }
-        return Some(version.to_owned());
+        return (Some(version.to_owned()), message.to_string());
     }
-    let version = values(outer, VERSION).next()?;
-    match std::str::from_utf8(version).ok()? {
-        "2024-10-07" => Some("2024-11-05".to_owned()),
-        other => Some(other.to_owned()),
-    }
+    let version = values(outer, VERSION)
+        .next()
+        .and_then(|version| std::str::from_utf8(version).ok())
+        .map(|version| match version {
+            "2024-10-07" => "2024-11-05".to_owned(),
+            other => other.to_owned(),
+        });
+    (version, message.to_string())
 }
 
-fn refusal(code: i64, id: &Value) -> Value {
+fn refused(status: StatusCode, code: i64, id: &Value) -> Answer {
     let error = json!({"code": code, "message": plain_text(code)});
-    json!({"jsonrpc": "2.0", "error": error, "id": id})
+    let answer = json!({"jsonrpc": "2.0", "error": error, "id": id});
+    Answer::Json(status, answer.to_string().into())
 }
 
 /// rmcp's errors quote the caller. What may be said follows from the code alone; which versions

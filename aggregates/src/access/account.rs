@@ -1,29 +1,39 @@
-//! One account of this server, and the sign-in subjects that are its owner's.
+//! One account of this server: how its owner signs in, and the outside subjects that are theirs.
 //!
-//! What must stay true: a deleted account stays deleted and its id is never used again. Addresses,
-//! names and subjects are sealed, so a link is known by its number and can be undone after its
-//! text is gone. Deliberately absent: pass-phrases, sessions and grants (they are no events), and
-//! the uniqueness of an address, which spans accounts and is the ledger's.
+//! What must stay true: a deleted account stays deleted and its id is never used again; a new
+//! passphrase ends the sessions that the old one opened; an account whose address is not confirmed
+//! has no session; a recovery code works once and only while its sheet is the newest. Addresses,
+//! names, devices and subjects are sealed, so a link or a session is known by its number or id and
+//! can be undone after its text is gone. Deliberately absent: passphrases, session texts and
+//! recovery codes (the ledger keeps their hashes, no event does), grants (streams of their own),
+//! and the uniqueness of an address, which spans accounts and is the ledger's.
 
 pub mod command;
 pub mod error;
 pub mod event;
 
 mod decide;
+mod evolve;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::decider::Decider;
+use crate::ids::SessionId;
 use crate::sealed::Sealed;
 use crate::time::{Stamp, Timestamp};
 
-use command::{AccountCommand, AccountType};
+use command::{AccountCommand, AccountType, Address};
 use error::AccountError;
 use event::AccountEvent;
+
+/// Sessions of one account that live at the same time.
+pub const SESSIONS_LIMIT: usize = 50;
+/// Codes on a recovery sheet (settled question 63).
+pub const RECOVERY_CODES: u8 = 10;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Account {
@@ -39,14 +49,38 @@ pub enum Account {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     pub email: Sealed<String>,
+    pub address: Address,
     pub name: Sealed<String>,
     pub account_type: AccountType,
+    /// When the present passphrase was set; `None` while there is none.
+    pub passphrase_set_at: Option<Timestamp>,
+    /// Those not ended by anybody. Some may have expired: see [`Profile::live`].
+    pub sessions: BTreeMap<SessionId, Session>,
+    /// The newest one, which alone is in force.
+    pub recovery: Option<RecoverySheet>,
     /// By link number.
     pub providers: BTreeMap<u32, LinkedProvider>,
     /// The number of the latest link ever made.
     pub last_link: u32,
     pub created_at: Timestamp,
+    /// When something other than a session or a recovery code last changed.
     pub updated_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub device: Sealed<String>,
+    pub started_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecoverySheet {
+    /// Counted from 1 within the account.
+    pub number: u32,
+    /// Places of the codes that work no more.
+    pub used: BTreeSet<u8>,
+    pub issued_at: Timestamp,
 }
 
 /// A subject of an outside identity provider that is this account's owner.
@@ -71,37 +105,7 @@ impl Decider for Account {
     }
 
     fn evolve(&mut self, event: &AccountEvent) {
-        match event {
-            AccountEvent::Created(created) => {
-                *self = Self::Active(Box::new(Profile {
-                    email: created.email.clone(),
-                    name: created.name.clone(),
-                    account_type: created.account_type,
-                    providers: BTreeMap::new(),
-                    last_link: 0,
-                    created_at: created.at,
-                    updated_at: created.at,
-                }));
-            }
-            AccountEvent::ProviderLinked(linked) => {
-                if let Self::Active(profile) = self {
-                    profile.last_link = linked.link;
-                    profile.updated_at = linked.at;
-                    let provider = LinkedProvider {
-                        provider: linked.provider.clone(),
-                        subject: linked.subject.clone(),
-                    };
-                    profile.providers.insert(linked.link, provider);
-                }
-            }
-            AccountEvent::ProviderUnlinked(unlinked) => {
-                if let Self::Active(profile) = self {
-                    profile.providers.remove(&unlinked.link);
-                    profile.updated_at = unlinked.at;
-                }
-            }
-            AccountEvent::Deleted(deleted) => *self = Self::Deleted { at: deleted.at },
-        }
+        evolve::evolve(self, event);
     }
 }
 
@@ -112,5 +116,15 @@ impl Account {
             Self::Active(profile) => Some(profile),
             Self::Absent | Self::Deleted { .. } => None,
         }
+    }
+}
+
+impl Profile {
+    /// The sessions that neither ended nor expired by `at`.
+    pub fn live(&self, at: Timestamp) -> impl Iterator<Item = (SessionId, &Session)> {
+        self.sessions
+            .iter()
+            .filter(move |(_, session)| session.expires_at > at)
+            .map(|(id, session)| (*id, session))
     }
 }

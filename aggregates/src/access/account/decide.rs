@@ -1,17 +1,21 @@
 //! The arms of an account.
 
-use super::command::{AccountCommand, NewAccount, ProviderSubject};
+mod links;
+mod sessions;
+
+use super::command::{AccountCommand, Address, NewAccount, RecoveryCode};
 use super::error::AccountError;
 use super::event::{
-    AccountCreated, AccountDeleted, AccountEvent, ProviderLinked, ProviderUnlinked,
+    AccountCreated, AccountDeleted, AccountEvent, AccountRenamed, AccountVerified, EmailChanged,
+    RecoveryCodeUsed, RecoverySheetIssued,
 };
-use super::{Account, Profile};
+use super::{Account, Profile, RECOVERY_CODES};
 use crate::sealed::Sealed;
 use crate::text::without_controls;
 use crate::time::Stamp;
 
-/// Linked subjects of one account.
-pub(super) const LINKS_LIMIT: usize = 32;
+#[cfg(test)]
+pub(super) use links::LINKS_LIMIT;
 
 pub(super) fn decide(
     account: &Account,
@@ -20,23 +24,47 @@ pub(super) fn decide(
 ) -> Result<Vec<AccountEvent>, AccountError> {
     match (account, command) {
         (Account::Absent, AccountCommand::Create(new)) => create(new, stamp),
-        (Account::Active(_), AccountCommand::Create(_)) => Err(AccountError::AlreadyExists),
-        (Account::Active(profile), AccountCommand::LinkProvider(subject)) => {
-            link(profile, subject, stamp)
-        }
-        (Account::Active(profile), AccountCommand::UnlinkProvider(subject)) => {
-            unlink(profile, subject, stamp)
-        }
-        (Account::Active(_), AccountCommand::Delete) => {
-            Ok(vec![AccountEvent::Deleted(AccountDeleted { at: stamp.at })])
-        }
+        (Account::Active(profile), command) => change(profile, command, stamp),
         (
             Account::Absent,
-            AccountCommand::LinkProvider(_)
+            AccountCommand::Verify
+            | AccountCommand::SetPassphrase { .. }
+            | AccountCommand::StartSession(_)
+            | AccountCommand::EndSession { .. }
+            | AccountCommand::ChangeEmail(_)
+            | AccountCommand::Rename(_)
+            | AccountCommand::IssueRecoverySheet
+            | AccountCommand::UseRecoveryCode(_)
+            | AccountCommand::LinkProvider(_)
             | AccountCommand::UnlinkProvider(_)
             | AccountCommand::Delete,
         ) => Err(AccountError::NotFound),
         (Account::Deleted { .. }, _) => Err(AccountError::Deleted),
+    }
+}
+
+fn change(
+    profile: &Profile,
+    command: &AccountCommand,
+    stamp: Stamp,
+) -> Result<Vec<AccountEvent>, AccountError> {
+    match command {
+        AccountCommand::Create(_) => Err(AccountError::AlreadyExists),
+        AccountCommand::Verify => Ok(verify(profile, stamp)),
+        AccountCommand::SetPassphrase { cause, kept } => {
+            Ok(sessions::set_passphrase(profile, *cause, *kept, stamp))
+        }
+        AccountCommand::StartSession(new) => sessions::start(profile, new, stamp),
+        AccountCommand::EndSession { session, cause } => {
+            Ok(sessions::end(profile, *session, *cause, stamp))
+        }
+        AccountCommand::ChangeEmail(email) => change_email(profile, email.as_str(), stamp),
+        AccountCommand::Rename(name) => rename(profile, name.as_str(), stamp),
+        AccountCommand::IssueRecoverySheet => Ok(issue_sheet(profile, stamp)),
+        AccountCommand::UseRecoveryCode(code) => use_code(profile, *code, stamp),
+        AccountCommand::LinkProvider(subject) => links::link(profile, subject, stamp),
+        AccountCommand::UnlinkProvider(subject) => links::unlink(profile, subject, stamp),
+        AccountCommand::Delete => Ok(vec![AccountEvent::Deleted(AccountDeleted { at: stamp.at })]),
     }
 }
 
@@ -46,52 +74,75 @@ fn create(new: &NewAccount, stamp: Stamp) -> Result<Vec<AccountEvent>, AccountEr
         account_type: new.account_type,
         email: Sealed::Open(printable("email", new.email.as_str())?),
         name: Sealed::Open(printable("name", new.name.as_str())?),
+        address: new.address,
     })])
 }
 
-fn link(
+fn verify(profile: &Profile, stamp: Stamp) -> Vec<AccountEvent> {
+    match profile.address {
+        Address::Unverified => vec![AccountEvent::Verified(AccountVerified { at: stamp.at })],
+        Address::Verified => Vec::new(),
+    }
+}
+
+fn change_email(
     profile: &Profile,
-    subject: &ProviderSubject,
+    email: &str,
     stamp: Stamp,
 ) -> Result<Vec<AccountEvent>, AccountError> {
-    if find(profile, subject).is_some() {
-        return Err(AccountError::AlreadyLinked);
+    let email = printable("email", email)?;
+    if profile.address == Address::Verified && profile.email.open() == Some(&email) {
+        return Ok(Vec::new());
     }
-    if profile.providers.len() >= LINKS_LIMIT {
-        return Err(AccountError::TooManyLinks { limit: LINKS_LIMIT });
-    }
-    Ok(vec![AccountEvent::ProviderLinked(ProviderLinked {
+    Ok(vec![AccountEvent::EmailChanged(EmailChanged {
         at: stamp.at,
-        link: profile.last_link.saturating_add(1),
-        provider: printable("provider", subject.provider.as_str())?,
-        subject: Sealed::Open(printable("subject", subject.subject.as_str())?),
+        email: Sealed::Open(email),
     })])
 }
 
-fn unlink(
+fn rename(profile: &Profile, name: &str, stamp: Stamp) -> Result<Vec<AccountEvent>, AccountError> {
+    let name = printable("name", name)?;
+    if profile.name.open() == Some(&name) {
+        return Ok(Vec::new());
+    }
+    Ok(vec![AccountEvent::Renamed(AccountRenamed {
+        at: stamp.at,
+        name: Sealed::Open(name),
+    })])
+}
+
+fn issue_sheet(profile: &Profile, stamp: Stamp) -> Vec<AccountEvent> {
+    let last = profile.recovery.as_ref().map_or(0, |sheet| sheet.number);
+    vec![AccountEvent::RecoverySheetIssued(RecoverySheetIssued {
+        at: stamp.at,
+        sheet: last.saturating_add(1),
+        codes: RECOVERY_CODES,
+    })]
+}
+
+fn use_code(
     profile: &Profile,
-    subject: &ProviderSubject,
+    wanted: RecoveryCode,
     stamp: Stamp,
 ) -> Result<Vec<AccountEvent>, AccountError> {
-    let link = find(profile, subject).ok_or(AccountError::NotLinked)?;
-    Ok(vec![AccountEvent::ProviderUnlinked(ProviderUnlinked {
+    let sheet = profile.recovery.as_ref();
+    let sheet = sheet.ok_or(AccountError::NoRecoverySheet)?;
+    if wanted.sheet != sheet.number {
+        let current = sheet.number;
+        return Err(AccountError::OtherRecoverySheet { current });
+    }
+    if wanted.code >= RECOVERY_CODES {
+        let codes = RECOVERY_CODES;
+        return Err(AccountError::NoRecoveryCode { codes });
+    }
+    if sheet.used.contains(&wanted.code) {
+        return Err(AccountError::RecoveryCodeUsed);
+    }
+    Ok(vec![AccountEvent::RecoveryCodeUsed(RecoveryCodeUsed {
         at: stamp.at,
-        link,
+        sheet: wanted.sheet,
+        code: wanted.code,
     })])
-}
-
-fn find(profile: &Profile, wanted: &ProviderSubject) -> Option<u32> {
-    profile
-        .providers
-        .iter()
-        .find(|(_, known)| {
-            known.provider == wanted.provider.as_str()
-                && known
-                    .subject
-                    .open()
-                    .is_some_and(|subject| subject == wanted.subject.as_str())
-        })
-        .map(|(link, _)| *link)
 }
 
 fn printable(field: &'static str, text: &str) -> Result<String, AccountError> {
