@@ -17,40 +17,19 @@ pub struct Summary {
 
 /// An aggregate whose summary is a pure function of its state.
 pub trait Inline: Decider {
-    fn summary(&self, stream: Uuid) -> Summary;
-}
-
-impl Inline for helix_aggregates::agent::evidence::Evidence {
-    /// Refs are looked up in the folded stream, so there is nothing to summarise.
+    /// Nothing, for aggregates that are looked up in the ledger rows written beside their events, or in
+    /// their folded streams.
     fn summary(&self, _stream: Uuid) -> Summary {
         Summary::default()
     }
 }
 
-impl Inline for helix_aggregates::access::account::Account {
-    /// Look-ups use the ledger rows written beside the events.
-    fn summary(&self, _stream: Uuid) -> Summary {
-        Summary::default()
-    }
-}
-
-impl Inline for helix_aggregates::access::agent_account::AgentAccount {
-    /// Look-ups use the ledger rows written beside the events.
-    fn summary(&self, _stream: Uuid) -> Summary {
-        Summary::default()
-    }
-}
-
-impl Inline for helix_aggregates::access::webhook::Webhook {
-    /// Look-ups use the ledger rows written beside the events.
-    fn summary(&self, _stream: Uuid) -> Summary {
-        Summary::default()
-    }
-}
-
-impl Inline for helix_aggregates::access::worker_token::WorkerToken {
-    /// Look-ups use the ledger rows written beside the events.
-    fn summary(&self, _stream: Uuid) -> Summary {
-        Summary::default()
-    }
-}
+impl Inline for helix_aggregates::agent::evidence::Evidence {}
+impl Inline for helix_aggregates::access::account::Account {}
+impl Inline for helix_aggregates::access::agent_account::AgentAccount {}
+impl Inline for helix_aggregates::access::brief::Brief {}
+impl Inline for helix_aggregates::access::grant::Grant {}
+impl Inline for helix_aggregates::access::token::Token {}
+impl Inline for helix_aggregates::access::workspace::Workspace {}
+impl Inline for helix_aggregates::access::webhook::Webhook {}
+impl Inline for helix_aggregates::access::worker_token::WorkerToken {}
