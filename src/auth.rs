@@ -7,7 +7,10 @@
 //! issuer signed; whether that means anything to this server is looked up per request elsewhere.
 
 pub mod bearer;
+pub mod issued_bearer;
 pub mod jwks;
+pub mod oauth;
+pub mod passphrase;
+pub mod session;
 #[cfg(test)]
 pub(crate) mod test_issuer;
-pub mod worker;

@@ -1,12 +1,20 @@
 //! Pages for people: server-rendered, readable without JavaScript and without anything from elsewhere.
 //!
 //! What must stay true: every page goes out under one content security policy that admits no inline
-//! script or style; templates escape what they are given. Deliberately absent: pages that know who asks.
+//! script or style; templates escape what they are given; what is for one person is stored nowhere on
+//! the way. Deliberately absent: any rule about who may do what.
 
 pub mod agent_access;
+pub mod authorize;
+pub mod connections;
 pub mod docs;
 pub mod errors;
+pub mod form;
+pub mod home;
 pub mod security;
+pub mod setup;
+pub mod sign_in;
+pub mod visit;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -16,7 +24,7 @@ use askama::Template;
 
 use crate::app::problem::{Code, Problem};
 use crate::config::BaseUrl;
-use crate::http::door::AgentDoor;
+use crate::http::door::Doors;
 use crate::http::public::{self, Document, Page};
 
 const STYLES: &str = include_str!("browser/pages.css");
@@ -29,6 +37,23 @@ pub const PAGES: [(&str, Page); 5] = [
     ("/errors", errors::index),
     ("/errors/{code}", errors::page),
     ("/security", security::page),
+];
+
+/// Pages and forms of people.
+pub const ROUTES: [(&str, &str); 13] = [
+    ("GET", "/"),
+    ("GET", "/setup/{link}"),
+    ("POST", "/setup/{link}"),
+    ("GET", "/sign-in"),
+    ("POST", "/sign-in"),
+    ("POST", "/sign-out"),
+    ("GET", "/authorize"),
+    ("POST", "/authorize"),
+    ("GET", "/connections"),
+    ("POST", "/connections/revoke"),
+    ("POST", "/connections/pause"),
+    ("POST", "/connections/resume"),
+    ("POST", "/connections/sessions/end"),
 ];
 
 /// What belongs to pages and is none.
@@ -44,6 +69,11 @@ pub fn configure(config: &mut ServiceConfig) {
     for (path, make) in DOCUMENTS {
         config.service(public::document(path, make));
     }
+    authorize::configure(config);
+    connections::configure(config);
+    home::configure(config);
+    setup::configure(config);
+    sign_in::configure(config);
 }
 
 /// What the frame of every page needs.
@@ -53,6 +83,14 @@ pub struct Frame<'a> {
     pub root: &'a str,
     /// The page's own address.
     pub canonical: String,
+    /// Who is signed in.
+    pub reader: Option<Reader<'a>>,
+}
+
+/// What the frame needs of whoever is signed in.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a> {
+    pub csrf: &'a str,
 }
 
 impl<'a> Frame<'a> {
@@ -60,18 +98,38 @@ impl<'a> Frame<'a> {
         Self {
             root: base.as_str().strip_prefix(base.origin()).unwrap_or(""),
             canonical: format!("{}{path}", base.as_str()),
+            reader: None,
         }
     }
 }
 
 /// A page as the answer.
 pub fn html(status: StatusCode, page: &impl Template) -> Result<HttpResponse, Problem> {
+    answered(status, page, POLICY)
+}
+
+/// A page whose form may be answered by sending the browser to `place`: Chromium holds a redirect
+/// against the policy of the page that the form stood on.
+pub fn html_leading_to(
+    status: StatusCode,
+    page: &impl Template,
+    place: &str,
+) -> Result<HttpResponse, Problem> {
+    let policy = POLICY.replace("form-action 'self'", &format!("form-action 'self' {place}"));
+    answered(status, page, &policy)
+}
+
+fn answered(
+    status: StatusCode,
+    page: &impl Template,
+    policy: &str,
+) -> Result<HttpResponse, Problem> {
     let text = page
         .render()
         .map_err(|error| Problem::new(Code::Internal).because(error))?;
     Ok(HttpResponse::build(status)
         .content_type("text/html; charset=utf-8")
-        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((header::CONTENT_SECURITY_POLICY, policy))
         // For browsers that do not know `frame-ancestors` (`access` 13, K20).
         .insert_header((header::X_FRAME_OPTIONS, "DENY"))
         // Under `no-referrer` browsers would send form posts without an origin (settled question 57).
@@ -79,6 +137,28 @@ pub fn html(status: StatusCode, page: &impl Template) -> Result<HttpResponse, Pr
         .body(text))
 }
 
-fn styles(_: &AgentDoor) -> HttpResponse {
+/// A page that says one thing.
+#[derive(Debug, Template)]
+#[template(path = "browser/notice.html", config = ".askama.toml")]
+pub struct Notice<'a> {
+    pub frame: Frame<'a>,
+    pub title: &'a str,
+    pub text: &'a str,
+    /// A path and what its link says.
+    pub next: Option<(&'a str, &'a str)>,
+}
+
+/// A refusal for a person to read.
+pub fn refusal(status: StatusCode, title: &str, text: &str, base: &BaseUrl) -> HttpResponse {
+    let notice = Notice {
+        frame: Frame::of(base, "/"),
+        title,
+        text,
+        next: Some(("/", "To the start")),
+    };
+    html(status, &notice).unwrap_or_else(|_| HttpResponse::build(status).finish())
+}
+
+fn styles(_: &Doors) -> HttpResponse {
     public::cached("text/css; charset=utf-8").body(STYLES)
 }

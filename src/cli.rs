@@ -20,6 +20,7 @@ mod index_bar;
 pub mod key;
 mod man;
 pub mod output;
+pub mod owner;
 pub mod projections;
 pub mod replay;
 mod run;
@@ -80,6 +81,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Create, list, link and unlink accounts
     Account(account::AccountArgs),
+    /// Make the link with which the first owner sets the server up
+    Owner(owner::OwnerArgs),
     /// Have other servers told when runs end or need something
     Webhook(webhook::WebhookArgs),
     /// Create, list and revoke the tokens of external workers
@@ -117,6 +120,7 @@ impl Command {
             Self::Serve(args) => Some(&args.settings),
             Self::Demo(args) => Some(&args.settings),
             Self::Account(args) => Some(&args.settings),
+            Self::Owner(args) => Some(&args.settings),
             Self::Webhook(args) => Some(&args.settings),
             Self::Worker(args) => Some(&args.settings),
             Self::Key(args) => Some(&args.settings),
@@ -210,6 +214,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<Exit, Failure> 
         Command::Serve(args) => serve::run(args, context).await,
         Command::Demo(args) => demo::run(args, context).await,
         Command::Account(args) => account::run(args, context).await,
+        Command::Owner(args) => owner::run(args, context).await,
         Command::Webhook(args) => webhook::run(args, context).await,
         Command::Worker(args) => worker::run(args, context).await,
         Command::Key(args) => key::run(args, context).await,

@@ -7,6 +7,7 @@ pub mod agent;
 pub mod discovery;
 pub mod door;
 pub mod health;
+pub mod oauth;
 pub mod openapi;
 pub mod permits;
 pub mod pipeline;

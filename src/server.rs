@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::app::agent::runs::Runs;
 use crate::config::{BaseUrl, Config};
-use crate::http::door::{AgentDoor, Readiness};
+use crate::http::door::{Doors, Readiness};
 use crate::http::serve;
 use crate::metrics::Metrics;
 use crate::store::keyring::KeyringError;
@@ -155,7 +155,7 @@ impl Running {
         })
     }
 
-    pub fn door(&self) -> Option<&Arc<AgentDoor>> {
+    pub fn door(&self) -> Option<&Arc<Doors>> {
         self.readiness.door()
     }
 

@@ -12,6 +12,7 @@ pub mod database;
 pub mod event_store;
 pub mod flush;
 pub mod guarded;
+pub mod handles;
 pub mod inline;
 pub mod key_export;
 pub mod keyfile;
@@ -19,9 +20,13 @@ pub mod keyring;
 pub mod lease;
 pub mod ledger;
 pub mod log;
+pub mod oauth_clients;
+pub mod oauth_grants;
+pub mod oauth_tokens;
 pub mod offers;
 pub mod owner;
 mod patience;
+pub mod people;
 pub mod read;
 pub mod read_pool;
 pub mod receipt;
@@ -49,6 +54,8 @@ pub enum StoreError {
     ReceiptTaken,
     #[error("the credential behind this command was revoked")]
     Revoked,
+    #[error("the one-time handle is spent")]
+    Spent,
     /// The unique rule that was broken, by its name in the schema.
     #[error("{0} holds this value already")]
     Duplicate(&'static str),

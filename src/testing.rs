@@ -11,6 +11,7 @@
 
 mod invariants;
 mod model_server;
+mod people;
 mod script;
 pub mod upstream;
 mod webhooks;
@@ -32,7 +33,7 @@ use crate::app::access::worker_tokens::WorkerTokens;
 use crate::app::agent::executor::TurnExecutor;
 use crate::browser;
 use crate::config::{Config, Environment, Flags};
-use crate::http::{discovery, protected_resource};
+use crate::http::{discovery, oauth, protected_resource};
 use crate::server::{self, Running, TurnParts};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
@@ -68,7 +69,7 @@ const ENVIRONMENT: [(&str, &str); 11] = [
     ("HELIX_MCP_PRINCIPAL_RATE_LIMIT", "0"),
 ];
 
-/// Every method and path that the doors serve.
+/// Every method and path of the API.
 pub fn registered_routes() -> Vec<(&'static str, String)> {
     let runs = AGENT_ROUTES.map(|(method, path)| (method, path.to_owned()));
     let workers = WORKER_ROUTES.map(|(method, path)| (method, path.to_owned()));
@@ -82,6 +83,16 @@ pub fn registered_routes() -> Vec<(&'static str, String)> {
             public_paths().flat_map(|path| ["GET", "HEAD"].map(|method| (method, path.to_owned()))),
         )
         .collect()
+}
+
+/// Every method and path of the built-in authorization server that apps call.
+pub fn issuer_routes() -> Vec<(&'static str, String)> {
+    oauth::routes().collect()
+}
+
+/// Every method and path that people meet with a browser.
+pub fn person_routes() -> Vec<(&'static str, &'static str)> {
+    browser::ROUTES.to_vec()
 }
 
 /// Paths that anybody may GET and HEAD.
@@ -160,6 +171,22 @@ impl TestApp {
         };
         app.add_server().await;
         app
+    }
+
+    /// One server that issues its tokens itself.
+    pub async fn issuing() -> Self {
+        let outside = [
+            "HELIX_AGENT_ALLOW_LOCAL_HS256",
+            "HELIX_AGENT_LOCAL_JWT_SECRET",
+            "HELIX_AGENT_OAUTH_ISSUER",
+            "HELIX_AGENT_OAUTH_AUDIENCE",
+            "HELIX_AGENT_OAUTH_PROVIDER",
+        ];
+        Self::with(Setup {
+            environment: outside.map(|name| (name, String::new())).to_vec(),
+            ..Setup::default()
+        })
+        .await
     }
 
     /// As [`Self::add_server`], with settings over those of the setup.

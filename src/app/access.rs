@@ -2,5 +2,9 @@
 
 pub mod accounts;
 pub mod admission;
+pub mod clients;
+pub mod consents;
+pub mod grants;
+pub mod sign_in;
 pub mod webhooks;
 pub mod worker_tokens;

@@ -24,6 +24,8 @@ pub const SCOPE_DEVELOPER: &str = "helix.agent_runs.developer";
 pub struct Caller {
     /// The ledger row its credential resolves to; every read and write checks that it lives.
     pub row_id: Uuid,
+    /// A second row that must live too: the binding that an app of this server acts through.
+    pub rests_on: Option<Uuid>,
     pub account: AccountId,
     pub account_type: AccountType,
     pub owner: OwnerTuple,
@@ -76,6 +78,11 @@ impl Caller {
             row_id: self.row_id,
             owner: self.owner_key,
         }
+    }
+
+    /// The ledger rows that every write of this caller depends on.
+    pub fn guards(&self) -> Vec<Uuid> {
+        std::iter::once(self.row_id).chain(self.rests_on).collect()
     }
 
     /// What is recorded beside each event this caller causes.

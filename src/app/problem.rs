@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
+use crate::auth::issued_bearer::IssuedBearerError;
 use crate::store::{Redacted, StoreError};
 
 /// The rows. Two rows may share a public code and differ in status.
@@ -24,6 +25,12 @@ pub enum Code {
     HostNotAllowed,
     OriginNotAllowed,
     HttpsRequired,
+    /// Only a person may do this, whatever the credential (`access` 9).
+    HumanActionRequired,
+    /// Pages have no limiter's own answer.
+    TooMany,
+    /// A form that is not from a page of this server, or not of this session.
+    FormForged,
     NotFound,
     NoSuchRef,
     NoSuchPath,
@@ -52,7 +59,7 @@ pub struct Row {
 }
 
 impl Code {
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 31] = [
         Self::InvalidRequest,
         Self::BodyTooLarge,
         Self::EncodingNotSupported,
@@ -67,6 +74,9 @@ impl Code {
         Self::HostNotAllowed,
         Self::OriginNotAllowed,
         Self::HttpsRequired,
+        Self::HumanActionRequired,
+        Self::TooMany,
+        Self::FormForged,
         Self::NotFound,
         Self::NoSuchRef,
         Self::NoSuchPath,
@@ -102,6 +112,9 @@ impl Code {
             Self::HostNotAllowed => row("host_not_allowed", 403, "This host name is not served here."),
             Self::OriginNotAllowed => row("origin_not_allowed", 403, "This origin may not call the server."),
             Self::HttpsRequired => row("https_required", 403, "Use https."),
+            Self::HumanActionRequired => row("human_action_required", 403, "Only a person can do this, in a browser."),
+            Self::TooMany => again("rate_limited", 429, "Too many requests came from your address. Wait a minute, then try again."),
+            Self::FormForged => row("cross_origin_forbidden", 403, "The form did not come from a page of this server that you opened in this session. Open the page again."),
             Self::NotFound => row("not_found", 404, "There is no such run."),
             Self::NoSuchRef => row("not_found", 404, "There is no such run or ref."),
             Self::NoSuchPath => row("not_found", 404, "There is nothing at this path."),
@@ -200,6 +213,7 @@ impl From<StoreError> for Problem {
             | StoreError::TimedOut
             | StoreError::HeadMoved => Code::Unavailable,
             StoreError::ReceiptTaken
+            | StoreError::Spent
             | StoreError::Duplicate(_)
             | StoreError::KeyRetired
             | StoreError::Damaged(_)
@@ -211,6 +225,17 @@ impl From<StoreError> for Problem {
             return problem.because(format!("{error}: {}", Redacted(source)));
         }
         problem.because(error)
+    }
+}
+
+impl From<IssuedBearerError> for Problem {
+    fn from(error: IssuedBearerError) -> Self {
+        match error {
+            IssuedBearerError::TwoAuthorizationHeaders => {
+                Self::invalid("Send one Authorization header.")
+            }
+            IssuedBearerError::Unauthorized => Self::new(Code::Unauthorized),
+        }
     }
 }
 
@@ -228,6 +253,7 @@ mod tests {
         assert_eq!(
             retryable,
             [
+                "rate_limited",
                 "version_conflict",
                 "run_busy",
                 "idempotency_in_progress",

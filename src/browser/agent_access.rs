@@ -8,7 +8,7 @@ use super::{Frame, html};
 use crate::app::problem::Problem;
 use crate::http::discovery::GUIDE;
 use crate::http::discovery::clients::CLIENTS;
-use crate::http::door::AgentDoor;
+use crate::http::door::Doors;
 use crate::mcp::{PATH, TOOLS, Tool};
 
 #[derive(Template)]
@@ -33,7 +33,7 @@ struct Shown {
     token: Option<String>,
 }
 
-pub fn page(door: &AgentDoor, _: &HttpRequest) -> Result<HttpResponse, Problem> {
+pub fn page(door: &Doors, _: &HttpRequest) -> Result<HttpResponse, Problem> {
     let base = door.base.as_str();
     let mcp = format!("{base}{PATH}");
     let clients = CLIENTS.iter().map(|client| Shown {

@@ -11,7 +11,7 @@ use askama::Template;
 use super::{Frame, html};
 use crate::app::problem::{Problem, Row};
 use crate::http::discovery::GUIDE;
-use crate::http::door::AgentDoor;
+use crate::http::door::Doors;
 use crate::http::openapi::{self, Access, Answer, Group, Need, Object, Operation, refusals};
 use crate::mcp::{TOOLS, Tool};
 use fields::Field;
@@ -181,7 +181,7 @@ fn command(operation: &Operation) -> Command {
     Command { before, after }
 }
 
-pub fn page(door: &AgentDoor, _: &HttpRequest) -> Result<HttpResponse, Problem> {
+pub fn page(door: &Doors, _: &HttpRequest) -> Result<HttpResponse, Problem> {
     let page = Docs {
         frame: Frame::of(&door.base, "/docs"),
         base: door.base.as_str(),

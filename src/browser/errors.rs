@@ -9,7 +9,7 @@ use askama::Template;
 
 use super::{Frame, html};
 use crate::app::problem::{Code, Problem, Row};
-use crate::http::door::AgentDoor;
+use crate::http::door::Doors;
 use crate::http::openapi::RATE_LIMITED;
 
 /// What is said of a code beyond its rows.
@@ -22,7 +22,7 @@ struct Guide {
     details: &'static [(&'static str, &'static str)],
 }
 
-static GUIDES: [Guide; 22] = [
+static GUIDES: [Guide; 24] = [
     Guide {
         code: "invalid_request",
         meaning: "The request cannot be read or breaks a bound. Nothing was done, and a key that came with it can be \
@@ -47,6 +47,19 @@ static GUIDES: [Guide; 22] = [
             badly signed.",
         remedy: "Get a token from the authorization server that WWW-Authenticate leads to, and send it as \
             Authorization: Bearer, once.",
+        details: &[],
+    },
+    Guide {
+        code: "human_action_required",
+        meaning: "Only a person may do this, whatever scopes or reach the credential has.",
+        remedy: "Have the owner do it in a browser. Neither another login nor another scope helps.",
+        details: &[],
+    },
+    Guide {
+        code: "cross_origin_forbidden",
+        meaning: "A form came from somewhere else than a page of this server, or was opened in another session. \
+            Nothing was done.",
+        remedy: "Open the page again and send its form from there.",
         details: &[],
     },
     Guide {
@@ -230,7 +243,7 @@ impl Entry {
     }
 }
 
-pub fn index(door: &AgentDoor, _: &HttpRequest) -> Result<HttpResponse, Problem> {
+pub fn index(door: &Doors, _: &HttpRequest) -> Result<HttpResponse, Problem> {
     let page = Index {
         frame: Frame::of(&door.base, "/errors"),
         entries: GUIDES.iter().map(Entry::of).collect(),
@@ -252,7 +265,7 @@ struct Unknown<'a> {
     frame: Frame<'a>,
 }
 
-pub fn page(door: &AgentDoor, request: &HttpRequest) -> Result<HttpResponse, Problem> {
+pub fn page(door: &Doors, request: &HttpRequest) -> Result<HttpResponse, Problem> {
     let code = request.match_info().get("code").unwrap_or_default();
     let Some(guide) = GUIDES.iter().find(|guide| guide.code == code) else {
         let frame = Frame::of(&door.base, "/errors");

@@ -7,7 +7,7 @@ use helix_aggregates::time::Timestamp;
 
 use super::{Frame, html};
 use crate::app::problem::Problem;
-use crate::http::door::AgentDoor;
+use crate::http::door::Doors;
 use crate::http::public;
 
 /// How long a copy of the contact may be trusted (RFC 9116 asks for less than a year).
@@ -19,12 +19,12 @@ struct Security<'a> {
     frame: Frame<'a>,
 }
 
-pub fn page(door: &AgentDoor, _: &HttpRequest) -> Result<HttpResponse, Problem> {
+pub fn page(door: &Doors, _: &HttpRequest) -> Result<HttpResponse, Problem> {
     let frame = Frame::of(&door.base, "/security");
     html(StatusCode::OK, &Security { frame })
 }
 
-pub fn contact(door: &AgentDoor) -> HttpResponse {
+pub fn contact(door: &Doors) -> HttpResponse {
     let base = door.base.as_str();
     let now = door.runs.core().clock.now().millis();
     let expires = Timestamp::from_millis(now + TRUSTED_MS);

@@ -60,6 +60,7 @@ pub fn store_failure(error: &StoreError) -> Failure {
         StoreError::HeadMoved
         | StoreError::ReceiptTaken
         | StoreError::Revoked
+        | StoreError::Spent
         | StoreError::Duplicate(_)
         | StoreError::KeyRetired
         | StoreError::Overloaded

@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::PDF_TEXT;
 use super::failure::{Exit, Failure};
 use super::index_bar::IndexBar;
+use super::owner;
 use super::{Context, SettingFlags};
 use crate::config::{Config, OAuth};
 use crate::server::database::{self, DatabaseError};
@@ -42,7 +43,12 @@ pub async fn run(args: ServeArgs, context: &Context) -> Result<Exit, Failure> {
     to_be_had(&config.data.dir)?;
     let parts = index(&config).await?;
     let running = Running::start(&config, &parts).await.map_err(not_started)?;
-    announce(context, &config, &parts, &running)?;
+    let base = running.base.as_str();
+    let setup = match running.door() {
+        Some(door) => owner::first_link(&config, &door.sign_in, base).await?,
+        None => None,
+    };
+    announce(context, &config, &parts, &running, setup.as_deref())?;
     stop.await;
     context
         .output
@@ -109,6 +115,7 @@ fn announce(
     config: &Config,
     parts: &SolverParts,
     running: &Running,
+    setup: Option<&str>,
 ) -> Result<(), Failure> {
     for warning in parts.engine.warnings() {
         context.output.note(&format!("warning: {warning}"));
@@ -125,9 +132,10 @@ fn announce(
         .map(|address| format!("http://{address}/metrics"));
     let seen = json!({
         "url": base, "metrics": metrics, "data": config.data.dir, "documents": documents,
+        "setup": setup,
     });
     context.output.answer(&seen, |output| {
-        output.pairs(&[
+        let mut lines = vec![
             ("URL", base.to_owned()),
             ("API", format!("{base}/api/v1/agent-runs")),
             ("MCP", format!("{base}/mcp")),
@@ -146,15 +154,19 @@ fn announce(
                 },
             ),
             ("Callers", callers(config)),
-            ("Stop", "Ctrl-C".to_owned()),
-        ])
+        ];
+        if let Some(link) = setup {
+            lines.push(("Setup", format!("{link} (once, within 60 minutes)")));
+        }
+        lines.push(("Stop", "Ctrl-C".to_owned()));
+        output.pairs(&lines)
     })
 }
 
 /// Who may call the agent doors, in a few words.
 fn callers(config: &Config) -> String {
     match &config.oauth {
-        OAuth::BuiltIn => "none yet: set HELIX_AGENT_OAUTH_* or the local HS256 lane".to_owned(),
+        OAuth::BuiltIn => "apps that an account of this server has connected".to_owned(),
         OAuth::External(external) => format!("tokens of {}", external.issuer.issuer),
         OAuth::LocalHs256(_) => {
             "tokens signed with the local HS256 secret (never in production)".to_owned()

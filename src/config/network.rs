@@ -31,7 +31,7 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
-    pub(super) fn new(url: &Url) -> Self {
+    pub(crate) fn new(url: &Url) -> Self {
         let origin = url.origin().ascii_serialization();
         let authority = origin
             .split_once("://")

@@ -10,7 +10,7 @@ use actix_web::http::header;
 use actix_web::web::ServiceConfig;
 use serde_json::{Value, json};
 
-use super::door::AgentDoor;
+use super::door::Doors;
 use super::public::{self, Document};
 use crate::browser;
 use crate::mcp::TOOLS;
@@ -38,7 +38,7 @@ pub fn configure(config: &mut ServiceConfig) {
     }
 }
 
-fn manifest(door: &AgentDoor) -> HttpResponse {
+fn manifest(door: &Doors) -> HttpResponse {
     let base = door.base.as_str();
     let canonical = format!("<{base}/agent-access.json>; rel=\"canonical\"");
     public::cached("application/json")
@@ -87,22 +87,22 @@ fn manifest_of(base: &str) -> Value {
     })
 }
 
-fn guide(door: &AgentDoor) -> HttpResponse {
+fn guide(door: &Doors) -> HttpResponse {
     let text = GUIDE_TEXT.replace(BASE, door.base.as_str());
     public::cached("text/markdown; charset=utf-8").body(text)
 }
 
-fn llms(door: &AgentDoor) -> HttpResponse {
+fn llms(door: &Doors) -> HttpResponse {
     let text = LLMS_TEXT.replace(BASE, door.base.as_str());
     public::cached("text/plain; charset=utf-8").body(text)
 }
 
-fn openapi(door: &AgentDoor) -> HttpResponse {
+fn openapi(door: &Doors) -> HttpResponse {
     let document = super::openapi::document(door.base.as_str());
     public::cached("application/json").body(document.to_string())
 }
 
-fn robots(door: &AgentDoor) -> HttpResponse {
+fn robots(door: &Doors) -> HttpResponse {
     let base = door.base.as_str();
     let text =
         format!("User-agent: *\nDisallow: /api/\nDisallow: /mcp\n\nSitemap: {base}/sitemap.xml\n");
@@ -110,7 +110,7 @@ fn robots(door: &AgentDoor) -> HttpResponse {
 }
 
 /// The pages worth finding.
-fn sitemap(door: &AgentDoor) -> HttpResponse {
+fn sitemap(door: &Doors) -> HttpResponse {
     let base = door.base.as_str().replace('&', "&amp;");
     let codes = browser::errors::codes().map(|code| format!("/errors/{code}"));
     let pages = ["/agent-access", "/docs", GUIDE, "/errors", "/security"]

@@ -1,4 +1,4 @@
-//! What a door of the agent API is made of.
+//! What the doors are made of.
 
 use std::future::{Ready, ready};
 use std::sync::{Arc, OnceLock};
@@ -18,16 +18,21 @@ use super::rate_limit::WindowLimiter;
 use super::surface::Surface;
 use super::transport::TransportRules;
 use crate::app::access::admission::Admission;
+use crate::app::access::clients::Clients;
+use crate::app::access::consents::Consents;
+use crate::app::access::grants::Grants;
+use crate::app::access::sign_in::SignIn;
 use crate::app::agent::runs::Runs;
 use crate::app::agent::workers::Workers;
 use crate::app::problem::{Code, Problem};
 use crate::auth::bearer::BearerVerifier;
+use crate::auth::oauth;
 use crate::config::BaseUrl;
 use crate::metrics::Metrics;
 
-/// The agent doors, REST and MCP. One a process, shared by its threads.
+/// Everything that answers requests. One a process, shared by its threads.
 #[derive(Debug)]
-pub struct AgentDoor {
+pub struct Doors {
     pub runs: Runs,
     pub admission: Admission,
     pub verifier: BearerVerifier,
@@ -40,8 +45,34 @@ pub struct AgentDoor {
     /// At the routes of external workers a principal is a token.
     pub worker: FaceLimits,
     pub workers: Workers,
+    /// People with a browser, and the limits of their pages.
+    pub sign_in: SignIn,
+    pub pages: FaceLimits,
+    /// The built-in authorization server. `None` where the public address has a path, below which an
+    /// issuer cannot be found.
+    pub apps: Option<Apps>,
     pub permits: Permits,
     pub metrics: Metrics,
+}
+
+/// The built-in authorization server.
+#[derive(Debug)]
+pub struct Apps {
+    pub clients: Clients,
+    pub consents: Consents,
+    pub grants: Grants,
+    pub limits: FaceLimits,
+    /// Registrations of one address.
+    pub registrations: WindowLimiter,
+    /// Consent pages and introspections of one address.
+    pub questions: WindowLimiter,
+}
+
+impl Apps {
+    /// Whether tokens for a door come from here.
+    pub fn opens(&self, door: oauth::resource::Door) -> bool {
+        self.grants.resources().canonical(door).is_some()
+    }
 }
 
 /// What one face of the door takes (`agent-api` 1.8).
@@ -53,12 +84,14 @@ pub struct FaceLimits {
     pub by_principal: WindowLimiter,
 }
 
-impl AgentDoor {
+impl Doors {
     pub fn limits(&self, surface: Surface) -> &FaceLimits {
         match surface {
             Surface::RunRest | Surface::Public => &self.rest,
             Surface::Mcp => &self.mcp,
             Surface::Workers => &self.worker,
+            Surface::Pages => &self.pages,
+            Surface::Issuer => self.apps.as_ref().map_or(&self.pages, |apps| &apps.limits),
         }
     }
 }
@@ -67,7 +100,7 @@ impl AgentDoor {
 #[derive(Debug, Clone)]
 pub struct Readiness {
     draining: watch::Sender<bool>,
-    door: Arc<OnceLock<Arc<AgentDoor>>>,
+    door: Arc<OnceLock<Arc<Doors>>>,
 }
 
 impl Default for Readiness {
@@ -81,12 +114,12 @@ impl Default for Readiness {
 
 impl Readiness {
     /// Opens the doors: migrations and keys are ready.
-    pub fn open(&self, door: Arc<AgentDoor>) {
+    pub fn open(&self, door: Arc<Doors>) {
         // A second opening would be a second server in one process; the first stands.
         let _already = self.door.set(door);
     }
 
-    pub fn door(&self) -> Option<&Arc<AgentDoor>> {
+    pub fn door(&self) -> Option<&Arc<Doors>> {
         self.door.get()
     }
 
@@ -109,7 +142,7 @@ impl Readiness {
 
 /// The open door of a request; a server that is not ready answers 503 instead.
 #[derive(Debug)]
-pub struct Door(pub Arc<AgentDoor>);
+pub struct Door(pub Arc<Doors>);
 
 impl FromRequest for Door {
     type Error = InternalError<&'static str>;

@@ -14,18 +14,20 @@ use futures_util::StreamExt;
 use helix_aggregates::ids::OwnerTuple;
 use serde_json::{Value, json};
 
-use super::door::AgentDoor;
+use super::door::Doors;
 use super::permits::Demand;
 use super::query::{Query, percent_decoded};
-use super::rate_limit::{Verdict, address_key, principal_key};
-use super::surface::Surface;
+use super::rate_limit::{Verdict, WindowLimiter, address_key, principal_key};
+use super::surface::{PagesOf, Surface};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
 use super::{request_id, respond};
 use crate::app::access::admission::{Identity, Line};
+use crate::app::access::grants::ACCESS_KIND;
 use crate::app::caller::Caller;
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::auth::bearer::{BearerError, Presented, VerifiedToken};
+use crate::auth::{issued_bearer, oauth};
 use crate::strict_json;
 use crate::telemetry::millis;
 
@@ -65,6 +67,19 @@ pub(crate) enum Stop {
     Problem(Problem),
 }
 
+impl Stop {
+    /// As one problem, for pages.
+    pub(crate) fn into_problem(self) -> Problem {
+        match self {
+            Self::Problem(problem) => problem,
+            Self::Limited(verdict) => Problem {
+                retry_after: u32::try_from(verdict.retry_after_s).ok(),
+                ..Problem::new(Code::TooMany)
+            },
+        }
+    }
+}
+
 impl From<Problem> for Stop {
     fn from(problem: Problem) -> Self {
         Self::Problem(problem)
@@ -73,7 +88,7 @@ impl From<Problem> for Stop {
 
 /// Takes a request through the pipeline and, if it passes, to its handler.
 pub async fn serve<F, H>(
-    door: &Arc<AgentDoor>,
+    door: &Arc<Doors>,
     request: &HttpRequest,
     payload: Payload,
     demand: Demand,
@@ -95,7 +110,7 @@ where
 
 /// Does `work` once there is a place for it.
 pub(crate) async fn placed<T, P: Into<Stop>>(
-    door: &AgentDoor,
+    door: &Doors,
     demand: Demand,
     work: impl Future<Output = Result<T, P>>,
 ) -> Result<T, Stop> {
@@ -113,7 +128,7 @@ pub(crate) async fn placed<T, P: Into<Stop>>(
 }
 
 /// Answers a request that no handler takes. Where it comes from is judged all the same.
-pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: Problem) -> HttpResponse {
+pub fn refuse(door: &Doors, request: &HttpRequest, problem: Problem) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
     let answered = check_transport(door, request, &mut exchange).and(Err(Stop::Problem(problem)));
@@ -122,7 +137,7 @@ pub fn refuse(door: &AgentDoor, request: &HttpRequest, problem: Problem) -> Http
 
 /// Renders, counts and logs the end of a request.
 pub(crate) fn conclude(
-    door: &AgentDoor,
+    door: &Doors,
     request: &HttpRequest,
     exchange: &Exchange,
     answered: Result<HttpResponse, Stop>,
@@ -130,7 +145,11 @@ pub(crate) fn conclude(
 ) -> HttpResponse {
     let (response, code, cause) = match answered {
         Ok(response) => (response, "ok", None),
-        Err(Stop::Limited(verdict)) => (respond::limited(&verdict), "rate_limited", None),
+        Err(Stop::Limited(verdict)) => (
+            respond::limited(&verdict, exchange, &door.base),
+            "rate_limited",
+            None,
+        ),
         Err(Stop::Problem(problem)) => {
             let code = problem.code.row().code;
             let response = respond::problem(&problem, exchange, &door.base);
@@ -151,7 +170,7 @@ pub(crate) fn conclude(
 }
 
 impl Exchange {
-    pub(crate) fn of(door: &AgentDoor, request: &HttpRequest, surface: Surface) -> Self {
+    pub(crate) fn of(door: &Doors, request: &HttpRequest, surface: Surface) -> Self {
         let sent = sole(request, "x-request-id").map(HeaderValue::as_bytes);
         let mut made = false;
         let request_id = request_id::assign(sent, surface.origin(), || {
@@ -175,7 +194,7 @@ impl Exchange {
 }
 
 async fn admit(
-    door: &Arc<AgentDoor>,
+    door: &Arc<Doors>,
     request: &HttpRequest,
     payload: Payload,
     demand: Demand,
@@ -202,10 +221,24 @@ async fn admit(
 
 /// Who sends the request: token, then account.
 pub(crate) async fn identify(
-    door: &AgentDoor,
+    door: &Doors,
     request: &HttpRequest,
     demand: Demand,
 ) -> Result<Caller, Problem> {
+    let line = match demand {
+        Demand::Ordinary | Demand::Waiting => Line::Ordinary,
+        Demand::Withdrawal => Line::Withdrawal,
+    };
+    if let Some(apps) = &door.apps
+        && apps.opens(oauth::resource::Door::Agent)
+    {
+        let authorization: Vec<&[u8]> = values(request, "authorization").collect();
+        let hash = issued_bearer::presented(ACCESS_KIND, &authorization)?;
+        let _turn = door.permits.come_in(demand).await?;
+        let issuer = apps.grants.issuer();
+        let caller = door.admission.admit_app(&hash, issuer, line).await?;
+        return same_tenant(request, caller);
+    }
     let token = authenticate(door, request).await?;
     let identity = Identity {
         issuer: token.issuer,
@@ -215,19 +248,26 @@ pub(crate) async fn identify(
         scopes: token.scopes,
     };
     let _turn = door.permits.come_in(demand).await?;
-    let line = match demand {
-        Demand::Ordinary | Demand::Waiting => Line::Ordinary,
-        Demand::Withdrawal => Line::Withdrawal,
-    };
     door.admission.admit(identity, line).await
 }
 
+/// A tenant header is a claim about the token, and must agree with it (`agent-api` 11.2).
+fn same_tenant(request: &HttpRequest, caller: Caller) -> Result<Caller, Problem> {
+    let tenant = caller.owner.tenant.as_bytes();
+    if tenant_headers(request).any(|header| header != tenant) {
+        return Err(Problem::new(Code::TenantMismatch));
+    }
+    Ok(caller)
+}
+
+fn tenant_headers(request: &HttpRequest) -> impl Iterator<Item = &[u8]> {
+    ["x-tenant-id", "x-customer-id", "x-org-id"]
+        .into_iter()
+        .flat_map(|name| values(request, name))
+}
+
 /// Counts one operation of `caller` against the principal's limit.
-pub(crate) fn charge(
-    door: &AgentDoor,
-    exchange: &mut Exchange,
-    caller: &Caller,
-) -> Result<(), Stop> {
+pub(crate) fn charge(door: &Doors, exchange: &mut Exchange, caller: &Caller) -> Result<(), Stop> {
     let OwnerTuple {
         tenant,
         issuer,
@@ -239,20 +279,55 @@ pub(crate) fn charge(
     count(exchange, limits.by_principal.hit(&key, now_ms(door)))
 }
 
-fn origin_of(door: &AgentDoor, request: &HttpRequest) -> Option<HeaderValue> {
+fn origin_of(door: &Doors, request: &HttpRequest) -> Option<HeaderValue> {
     let origin = sole(request, "origin")?;
     door.transport
         .admits_origin(origin.as_bytes())
         .then(|| origin.clone())
 }
 
-pub(crate) fn now_ms(door: &AgentDoor) -> u64 {
+pub(crate) fn now_ms(door: &Doors) -> u64 {
     u64::try_from(door.runs.core().clock.now().millis()).unwrap_or(0)
+}
+
+/// Counts a request against a further limit of its address.
+pub(crate) fn count_address(
+    door: &Doors,
+    request: &HttpRequest,
+    limiter: &WindowLimiter,
+) -> Result<(), Stop> {
+    let address = sender_of(door, request);
+    match limiter.hit(&address_key(address), now_ms(door)) {
+        Some(verdict) if !verdict.allowed => Err(Stop::Limited(verdict)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The client's address, behind trusted proxies.
+pub(crate) fn sender_of(door: &Doors, request: &HttpRequest) -> IpAddr {
+    let headers = |name| values(request, name).collect::<Vec<&[u8]>>();
+    let (forwarded_for, forwarded_proto) =
+        (headers("x-forwarded-for"), headers("x-forwarded-proto"));
+    let head = RequestHead {
+        peer: peer_of(request),
+        socket: Scheme::Http,
+        hosts: &[],
+        origins: &[],
+        forwarded_for: &forwarded_for,
+        forwarded_proto: &forwarded_proto,
+    };
+    door.transport.sender(&head).address
+}
+
+fn peer_of(request: &HttpRequest) -> IpAddr {
+    request
+        .peer_addr()
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip())
 }
 
 /// Address limit, then host, origin and scheme.
 pub(crate) fn check_transport(
-    door: &AgentDoor,
+    door: &Doors,
     request: &HttpRequest,
     exchange: &mut Exchange,
 ) -> Result<(), Stop> {
@@ -268,12 +343,14 @@ pub(crate) fn check_transport(
     {
         hosts.push(authority);
     }
-    let (origins, forwarded_for) = (headers("origin"), headers("x-forwarded-for"));
+    let forwarded_for = headers("x-forwarded-for");
+    let origins = match exchange.surface.admits_pages_of() {
+        PagesOf::AnySite => Vec::new(),
+        PagesOf::Admitted => headers("origin"),
+    };
     let forwarded_proto = headers("x-forwarded-proto");
     let head = RequestHead {
-        peer: request
-            .peer_addr()
-            .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip()),
+        peer: peer_of(request),
         socket: Scheme::Http,
         hosts: &hosts,
         origins: &origins,
@@ -363,12 +440,9 @@ async fn collect(mut payload: Payload, limit: usize) -> Result<Bytes, Problem> {
     Ok(body.freeze())
 }
 
-async fn authenticate(door: &AgentDoor, request: &HttpRequest) -> Result<VerifiedToken, Problem> {
+async fn authenticate(door: &Doors, request: &HttpRequest) -> Result<VerifiedToken, Problem> {
     let authorization: Vec<&[u8]> = values(request, "authorization").collect();
-    let tenants: Vec<&[u8]> = ["x-tenant-id", "x-customer-id", "x-org-id"]
-        .into_iter()
-        .flat_map(|name| values(request, name))
-        .collect();
+    let tenants: Vec<&[u8]> = tenant_headers(request).collect();
     let presented = Presented {
         authorization: &authorization,
         tenants: &tenants,
@@ -427,7 +501,7 @@ pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {
 
 /// One readable line and one observation a request; no text of the caller in either.
 fn record(
-    door: &AgentDoor,
+    door: &Doors,
     request: &HttpRequest,
     exchange: &Exchange,
     response: &HttpResponse,

@@ -11,7 +11,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use helix_aggregates::agent::scope;
 use serde_json::{Value, json};
 
-use super::door::{AgentDoor, Door};
+use super::door::{Door, Doors};
 use super::pipeline::{self, Exchange};
 use super::respond;
 use super::surface::Surface;
@@ -71,7 +71,7 @@ async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
     response
 }
 
-fn answer(door: &AgentDoor, request: &HttpRequest, scopes: Scopes) -> HttpResponse {
+fn answer(door: &Doors, request: &HttpRequest, scopes: Scopes) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
     let answered = pipeline::check_transport(door, request, &mut exchange).and_then(|()| {

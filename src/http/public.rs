@@ -8,15 +8,15 @@ use std::time::Instant;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, web};
 
-use super::door::{AgentDoor, Door};
+use super::door::{Door, Doors};
 use super::pipeline::{self, Exchange};
 use super::surface::Surface;
 use crate::app::problem::{Code, Problem};
 
 /// Makes a document, which is the same for everybody.
-pub type Document = fn(&AgentDoor) -> HttpResponse;
+pub type Document = fn(&Doors) -> HttpResponse;
 /// Makes a page.
-pub type Page = fn(&AgentDoor, &HttpRequest) -> Result<HttpResponse, Problem>;
+pub type Page = fn(&Doors, &HttpRequest) -> Result<HttpResponse, Problem>;
 
 /// Documents may be kept this long by anyone (`agent-api` 13.2).
 const CACHED: &str = "public, max-age=300";
@@ -31,7 +31,7 @@ pub fn page(path: &str, make: Page) -> Resource {
 
 fn resource<M>(path: &str, make: M) -> Resource
 where
-    M: Fn(&AgentDoor, &HttpRequest) -> Result<HttpResponse, Problem> + Copy + 'static,
+    M: Fn(&Doors, &HttpRequest) -> Result<HttpResponse, Problem> + Copy + 'static,
 {
     let answer = move |Door(door): Door, request: HttpRequest| async move {
         let started = Instant::now();

@@ -1,16 +1,21 @@
 //! One envelope for every answer of the run door (`agent-api` 1.3, 1.5).
 
+use std::time::Duration;
+
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde_json::{Value, json};
 
+use super::oauth;
 use super::pipeline::Exchange;
 use super::rate_limit::Verdict;
 use super::surface::Surface;
 use crate::app::agent::keyed::Reply;
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
+use crate::auth::oauth::token_error::TokenError;
+use crate::browser;
 use crate::config::BaseUrl;
 
 /// The longest description of a challenge, in characters.
@@ -49,9 +54,25 @@ pub fn value<T: serde::Serialize>(view: &T) -> Result<HttpResponse, Problem> {
     Ok(json_body(&mut HttpResponse::Ok(), &body))
 }
 
-/// A failure in the run door's envelope, or as problem+json where the client asks for it.
+/// A failure in the run door's envelope, as problem+json where the client asks for it, or as a page.
 pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpResponse {
     let row = problem.code.row();
+    if exchange.surface == Surface::Pages {
+        let mut page = browser::refusal(
+            status(row.status),
+            "This did not work",
+            &problem.message,
+            base,
+        );
+        if let Some(seconds) = problem.retry_after {
+            let wait = HeaderValue::from(seconds);
+            page.headers_mut().insert(header::RETRY_AFTER, wait);
+        }
+        return page;
+    }
+    if exchange.surface == Surface::Issuer {
+        return oauth::problem(problem);
+    }
     let mut body = if exchange.wants_problem_json {
         json!({
             "type": format!("{}/errors/{}", base.as_str(), row.code),
@@ -146,8 +167,24 @@ pub fn challenge(problem: &Problem, surface: Surface, base: &BaseUrl) -> Option<
     Some(text)
 }
 
-/// The body of a limited request (`agent-api` 1.8); it has no `schema`.
-pub fn limited(verdict: &Verdict) -> HttpResponse {
+/// The answer to a limited request (`agent-api` 1.8); its body has no `schema`.
+pub fn limited(verdict: &Verdict, exchange: &Exchange, base: &BaseUrl) -> HttpResponse {
+    if exchange.surface == Surface::Pages {
+        let text = "Too many requests came from your address. Wait a minute, then try again.";
+        let mut page = browser::refusal(
+            StatusCode::TOO_MANY_REQUESTS,
+            "Too many requests",
+            text,
+            base,
+        );
+        let wait = HeaderValue::from(verdict.retry_after_s);
+        page.headers_mut().insert(header::RETRY_AFTER, wait);
+        return page;
+    }
+    if exchange.surface == Surface::Issuer {
+        let retry_after = Duration::from_millis(verdict.retry_after_ms);
+        return oauth::token_refused(TokenError::TooMany { retry_after });
+    }
     let body = json!({
         "error": "rate_limited",
         "message": "Too many requests; retry after the time given.",

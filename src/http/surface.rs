@@ -1,8 +1,8 @@
-//! The faces of the agent API: what tells their requests, limits and challenges apart.
+//! The faces of the server: what tells their requests, limits and challenges apart.
 
 use super::request_id;
 
-/// Which face of the agent API a request came to.
+/// Which face of the server a request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
     RunRest,
@@ -10,6 +10,10 @@ pub enum Surface {
     Workers,
     /// Documents and pages that need no token.
     Public,
+    /// Pages for somebody who is signed in, or wants to be.
+    Pages,
+    /// The endpoints of the built-in authorization server.
+    Issuer,
 }
 
 impl Surface {
@@ -17,7 +21,18 @@ impl Surface {
         match self {
             Self::RunRest => request_id::Origin::AgentRuns,
             Self::Mcp => request_id::Origin::Mcp,
-            Self::Workers | Self::Public => request_id::Origin::Other,
+            Self::Workers | Self::Public | Self::Pages | Self::Issuer => request_id::Origin::Other,
+        }
+    }
+
+    /// Whose pages may send requests here. Nothing at the authorization server rests on a cookie, so
+    /// that clients which are pages may use it from anywhere (`access` 3.5).
+    pub(super) fn admits_pages_of(self) -> PagesOf {
+        match self {
+            Self::Issuer => PagesOf::AnySite,
+            Self::RunRest | Self::Mcp | Self::Workers | Self::Public | Self::Pages => {
+                PagesOf::Admitted
+            }
         }
     }
 
@@ -27,7 +42,13 @@ impl Surface {
         match self {
             Self::RunRest => Some("/.well-known/oauth-protected-resource"),
             Self::Mcp => Some("/.well-known/oauth-protected-resource/mcp"),
-            Self::Workers | Self::Public => None,
+            Self::Workers | Self::Public | Self::Pages | Self::Issuer => None,
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PagesOf {
+    Admitted,
+    AnySite,
 }

@@ -11,7 +11,7 @@ use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 
-use super::door::{AgentDoor, Door, Readiness};
+use super::door::{Door, Doors, Readiness};
 use super::permits::Demand;
 use super::pipeline::{self, Exchange, Stop};
 use super::query::Query;
@@ -22,7 +22,7 @@ use crate::app::agent::workers::mailbox::ToolReply;
 use crate::app::agent::workers::request::{self, ClaimRequest, CompleteRequest, ToolRequest};
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
-use crate::auth::worker::{self, WorkerBearerError};
+use crate::auth::issued_bearer;
 
 /// Every route of this door. A test walks them.
 pub const ROUTES: [(&str, &str); 4] = [
@@ -149,7 +149,7 @@ fn spelled(reply: ToolReply, ask: &ToolRequest) -> Result<Value, Problem> {
 
 /// Takes a request through the steps of this door and, if it passes, to its handler.
 async fn serve<F, H>(
-    door: &AgentDoor,
+    door: &Doors,
     request: &HttpRequest,
     payload: Payload,
     demand: Demand,
@@ -169,7 +169,7 @@ where
 }
 
 async fn admit(
-    door: &AgentDoor,
+    door: &Doors,
     request: &HttpRequest,
     payload: Payload,
     exchange: &mut Exchange,
@@ -201,14 +201,9 @@ fn is_protected(query: &Query, body: &Value) -> bool {
     redaction::is_protected(&json!([query.to_value(), body]))
 }
 
-async fn identify(door: &AgentDoor, request: &HttpRequest) -> Result<WorkerCaller, Problem> {
+async fn identify(door: &Doors, request: &HttpRequest) -> Result<WorkerCaller, Problem> {
     let authorization: Vec<&[u8]> = pipeline::values(request, "authorization").collect();
-    let hash = worker::presented(&authorization).map_err(|error| match error {
-        WorkerBearerError::TwoAuthorizationHeaders => {
-            Problem::invalid("Send one Authorization header.")
-        }
-        WorkerBearerError::Unauthorized => Problem::new(Code::Unauthorized),
-    })?;
+    let hash = issued_bearer::presented(worker_tokens::KIND, &authorization)?;
     let _turn = door.permits.come_in(Demand::Ordinary).await?;
     worker_tokens::admit(door.runs.core(), &hash).await
 }

@@ -6,17 +6,24 @@ use std::time::Instant;
 
 use super::StartError;
 use crate::app::access::admission::{Admission, DeveloperRule};
+use crate::app::access::clients::Clients;
+use crate::app::access::consents::Consents;
+use crate::app::access::grants::Grants;
+use crate::app::access::sign_in::SignIn;
 use crate::app::agent::executor::TurnExecutor;
 use crate::app::agent::runs::{RunSettings, Runs};
 use crate::app::agent::workers::Workers;
 use crate::app::policy::DataPolicy;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
+use crate::auth::oauth::redirect::OneWordSchemes;
+use crate::auth::oauth::resource::Resources;
+use crate::auth::oauth::rotation::Overlap;
 use crate::config::SolverKind as Chosen;
 use crate::config::{
     BaseUrl, Config, ExternalIssuer, FacadeLimits, JwksNetwork, LocalIssuer, OAuth, TokenType,
     WebhookNetwork,
 };
-use crate::http::door::{AgentDoor, FaceLimits};
+use crate::http::door::{Apps, Doors, FaceLimits};
 use crate::http::permits::Permits;
 use crate::http::protected_resource::ProtectedResource;
 use crate::http::rate_limit::WindowLimiter;
@@ -27,6 +34,15 @@ use crate::solver::engine::{Engine, SolverKind};
 use crate::solver::tools::extract::PdfReading;
 use crate::solver::worker::{Desk, WorkerSolver};
 use crate::store::Core;
+
+/// Bytes of a form, and requests for pages a minute and address (`access` 12).
+const PAGE_BODY: usize = 64 * 1024;
+const PAGES_A_MINUTE: i64 = 600;
+/// Bytes of a registration or a token request, and how many a minute and address (`access` 3.3, 12).
+const ISSUER_BODY: usize = 16 * 1024;
+const TOKENS_A_MINUTE: i64 = 600;
+const REGISTRATIONS_A_MINUTE: i64 = 360;
+const QUESTIONS_A_MINUTE: i64 = 60;
 
 /// The engine and what it reads.
 #[derive(Debug, Clone)]
@@ -121,7 +137,7 @@ pub(super) fn agent_door(
     core: &Arc<Core>,
     runs: Runs,
     listener: Listener,
-) -> Result<AgentDoor, StartError> {
+) -> Result<Doors, StartError> {
     let base = listener.base;
     let developers = if config.production {
         DeveloperRule::Listed(config.agent.developers.iter().cloned().collect())
@@ -130,16 +146,23 @@ pub(super) fn agent_door(
     };
     let started = Instant::now();
     let clock = Arc::new(move || started.elapsed());
-    Ok(AgentDoor {
+    Ok(Doors {
         admission: Admission::new(Arc::clone(core), developers),
         verifier: BearerVerifier::new(bearer(config, listener.address), clock),
         transport: transport(config, &base)?,
-        base,
-        resource: resource(config),
+        resource: resource(config, &base),
         rest: face_limits(config.limits.rest),
         mcp: face_limits(config.limits.mcp),
         worker: face_limits(config.limits.worker),
         workers: Workers::new(runs.clone()),
+        sign_in: SignIn::new(Arc::clone(core)),
+        apps: apps(config, core, &base),
+        pages: FaceLimits {
+            body: PAGE_BODY,
+            by_address: WindowLimiter::new(PAGES_A_MINUTE),
+            by_principal: WindowLimiter::new(0),
+        },
+        base,
         permits: Permits::new(usize::from(config.limits.max_requests), &core.metrics),
         metrics: core.metrics.clone(),
         runs,
@@ -157,10 +180,55 @@ fn face_limits(limits: FacadeLimits) -> FaceLimits {
     }
 }
 
-fn resource(config: &Config) -> Option<ProtectedResource> {
+/// An issuer is found at the root of its origin, so it wants an address without a path (`access`).
+fn is_issuer(base: &BaseUrl) -> bool {
+    base.as_str() == base.origin()
+}
+
+/// The built-in authorization server, and which doors it gives out tokens for.
+fn apps(config: &Config, core: &Arc<Core>, base: &BaseUrl) -> Option<Apps> {
+    if !is_issuer(base) {
+        return None;
+    }
+    let issuer = base.as_str().to_owned();
+    let agent =
+        matches!(config.oauth, OAuth::BuiltIn).then(|| format!("{issuer}{}", crate::mcp::PATH));
+    let resources = Resources {
+        issuer: issuer.clone(),
+        agent_audience: agent,
+        vault: None,
+        workspace: None,
+    };
+    let clients = Clients::new(Arc::clone(core), OneWordSchemes::default());
+    Some(Apps {
+        consents: Consents::new(
+            Arc::clone(core),
+            clients.clone(),
+            resources.clone(),
+            issuer.clone(),
+        ),
+        clients,
+        grants: Grants::new(Arc::clone(core), issuer, resources, Overlap::DEFAULT),
+        limits: FaceLimits {
+            body: ISSUER_BODY,
+            by_address: WindowLimiter::new(TOKENS_A_MINUTE),
+            by_principal: WindowLimiter::new(0),
+        },
+        registrations: WindowLimiter::new(REGISTRATIONS_A_MINUTE),
+        questions: WindowLimiter::new(QUESTIONS_A_MINUTE),
+    })
+}
+
+fn resource(config: &Config, base: &BaseUrl) -> Option<ProtectedResource> {
     let issuer = match &config.oauth {
         OAuth::External(external) => &external.issuer,
         OAuth::LocalHs256(local) => &local.issuer,
+        OAuth::BuiltIn if is_issuer(base) => {
+            return Some(ProtectedResource {
+                audience: format!("{}{}", base.as_str(), crate::mcp::PATH),
+                issuer: base.as_str().to_owned(),
+            });
+        }
         OAuth::BuiltIn | OAuth::Incomplete { .. } => return None,
     };
     Some(ProtectedResource {

@@ -27,7 +27,7 @@ pub async fn bound(
         sqlx::query(
             "select b.row_id, b.account_id, a.account_type, a.key_id, a.body
            from access.agent_binding b
-           join access.ledger l on l.row_id = b.row_id and l.revoked_at_ms is null
+           join access.ledger l on l.row_id = b.row_id and l.live
            join access.account a on a.account_id = b.account_id and a.deleted_at_ms is null
            join access.linked_provider p
              on p.account_id = b.account_id and p.provider = b.provider and p.subject_mac = $2

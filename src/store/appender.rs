@@ -20,7 +20,6 @@ use uuid::Uuid;
 use super::StoreError;
 use super::append::{Append, Priority};
 use super::flush::{self, Form};
-use super::ledger::LedgerChange;
 use super::owner::Lane;
 use super::patience::in_time;
 use super::read;
@@ -386,9 +385,9 @@ impl LaneTask {
                 self.lanes.hub.publish(stream.stream, stream.version());
             }
             for change in &job.append.ledger {
-                if let LedgerChange::Revoke { row_id, at_ms, .. } = change {
-                    let moment = u64::try_from(*at_ms).unwrap_or(u64::MAX);
-                    self.lanes.hub.publish(*row_id, moment);
+                if let Some((row_id, at_ms)) = change.stops() {
+                    let moment = u64::try_from(at_ms).unwrap_or(u64::MAX);
+                    self.lanes.hub.publish(row_id, moment);
                 }
             }
         }
@@ -408,6 +407,7 @@ impl LaneTask {
             }
             Some("HX002") => Err(StoreError::ReceiptTaken),
             Some("HX003") => Err(StoreError::Revoked),
+            Some("HX004") => Err(StoreError::Spent),
             Some("23503") => Err(StoreError::KeyRetired),
             Some("23505") => Err(StoreError::Duplicate(unique_rule(&failure.error))),
             // The plain form cannot say which part was refused.
@@ -427,7 +427,7 @@ impl LaneTask {
 
     async fn which_part(&self, append: &Append) -> Result<(), StoreError> {
         let query = sqlx::query_scalar(
-            "select count(*) from access.ledger where row_id = any ($1) and revoked_at_ms is null",
+            "select count(*) from access.ledger where row_id = any ($1) and live",
         )
         .bind(&append.guards);
         let live: i64 = in_time(query.fetch_one(&self.lanes.pool)).await?;

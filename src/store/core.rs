@@ -207,6 +207,7 @@ impl Core {
                 StoreError::HeadMoved
                 | StoreError::ReceiptTaken
                 | StoreError::Revoked
+                | StoreError::Spent
                 | StoreError::Duplicate(_)
                 | StoreError::KeyRetired
                 | StoreError::Damaged(_)

@@ -38,16 +38,16 @@ pub async fn head(
 ) -> Result<Seen<StreamHead>, StoreError> {
     let query = || {
         sqlx::query(
-        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+            "select exists (select 1 from access.standing where row_id = $1 and live) as live,
                 es.now_ms() as now_ms, s.kind, s.owner_key, s.version, s.head, s.created_at_ms,
                 s.updated_at_ms, s.status, s.key_id, s.body
            from (values (1)) as one
            left join es.stream s on s.lane = $2 and s.stream_id = $3 and s.owner_key = $4",
-    )
-    .bind(reader.row_id)
-    .bind(lane.number())
-    .bind(stream)
-    .bind(&reader.owner.as_bytes()[..])
+        )
+        .bind(reader.row_id)
+        .bind(lane.number())
+        .bind(stream)
+        .bind(&reader.owner.as_bytes()[..])
     };
     seen(&reads.one(query).await?)
 }
@@ -61,7 +61,7 @@ pub async fn keyed_head(
     key: &ReceiptKey,
 ) -> Result<(Seen<StreamHead>, Option<FoundReceipt>), StoreError> {
     let sql = format!(
-        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+        "select exists (select 1 from access.standing where row_id = $1 and live) as live,
                 now_ms, s.kind, s.owner_key, s.version, s.head, s.created_at_ms,
                 s.updated_at_ms, s.status, s.key_id, s.body, {}
            from (values (es.now_ms())) as clock(now_ms)
@@ -92,7 +92,7 @@ pub async fn receipt(
     key: &ReceiptKey,
 ) -> Result<Option<FoundReceipt>, StoreError> {
     let sql = format!(
-        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live, {}
+        "select exists (select 1 from access.standing where row_id = $1 and live) as live, {}
            from (values (es.now_ms())) as clock(now_ms)
            left join es.receipt r on r.lane = $2 and r.key_hash = $3 and r.owner_key = $4
                 and r.operation = $5 and r.expires_at_ms > now_ms",
@@ -142,7 +142,7 @@ pub async fn page(
 ) -> Result<Seen<(u64, Vec<StoredEvent>)>, StoreError> {
     let query = || {
         sqlx::query(
-        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+            "select exists (select 1 from access.standing where row_id = $1 and live) as live,
                 now_ms, s.version as stream_version,
                 e.seq, e.at, e.kind, e.ver, e.key_id, e.payload, e.meta, e.hash
            from (values (es.now_ms())) as clock(now_ms)
@@ -152,13 +152,13 @@ pub async fn page(
                   where e.lane = s.lane and e.stream_id = s.stream_id and e.seq > $5
                   order by e.seq limit $6) e on true
           order by e.seq",
-    )
-    .bind(reader.row_id)
-    .bind(lane.number())
-    .bind(stream)
-    .bind(&reader.owner.as_bytes()[..])
-    .bind(i64::try_from(after).unwrap_or(i64::MAX))
-    .bind(limit)
+        )
+        .bind(reader.row_id)
+        .bind(lane.number())
+        .bind(stream)
+        .bind(&reader.owner.as_bytes()[..])
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(limit)
     };
     let rows = reads.all(query).await?;
     let Some(first) = rows.first() else {
@@ -203,7 +203,7 @@ pub async fn runs(
     let (before_ms, before_id) = query.before.unzip();
     let query = || {
         sqlx::query(
-        "select exists (select 1 from access.ledger where row_id = $1 and revoked_at_ms is null) as live,
+        "select exists (select 1 from access.standing where row_id = $1 and live) as live,
                 s.stream_id, s.kind, s.owner_key, s.version, s.head, s.created_at_ms, s.updated_at_ms,
                 s.status, s.key_id, s.body
            from (values (1)) as one
@@ -243,10 +243,9 @@ pub async fn has_lived_since(
 ) -> Result<bool, StoreError> {
     in_time(
         sqlx::query_scalar(
-            "select exists (select 1 from access.ledger l
-                              left join access.agent_binding b on b.row_id = l.row_id
-                             where l.row_id = $1 and l.revoked_at_ms is null
-                               and (b.linked_at_ms is null or b.linked_at_ms <= $2))",
+            "select exists (select 1 from access.standing
+                             where row_id = $1 and live
+                               and (linked_at_ms is null or linked_at_ms <= $2))",
         )
         .bind(row_id)
         .bind(since_ms)

@@ -1,8 +1,14 @@
 //! Changes of the access ledger that ride in the transaction of the event that justifies them
 //! (`access` 2).
 
+pub mod grants;
+pub mod people;
+
 use sqlx::PgConnection;
 use uuid::Uuid;
+
+use grants::GrantChange;
+use people::PeopleChange;
 
 use super::webhooks::{self, WebhookChange};
 
@@ -17,6 +23,8 @@ pub enum LedgerChange {
         key_id: Uuid,
         body: Vec<u8>,
         at_ms: i64,
+        /// `None`: somebody still has to show that the address is theirs.
+        verified_at_ms: Option<i64>,
     },
     LinkProvider {
         provider: String,
@@ -33,6 +41,26 @@ pub enum LedgerChange {
         at_ms: i64,
     },
     Webhook(WebhookChange),
+    People(PeopleChange),
+    Grant(GrantChange),
+}
+
+impl LedgerChange {
+    /// The credential that this stops, and the moment of it.
+    pub fn stops(&self) -> Option<(Uuid, i64)> {
+        match self {
+            Self::Revoke { row_id, at_ms, .. }
+            | Self::Grant(GrantChange::Pause { row_id, at_ms }) => Some((*row_id, *at_ms)),
+            Self::AddDataKey(_)
+            | Self::AddAccount { .. }
+            | Self::LinkProvider { .. }
+            | Self::LinkBinding(_)
+            | Self::AddWorkerToken(_)
+            | Self::Webhook(_)
+            | Self::People(_)
+            | Self::Grant(_) => None,
+        }
+    }
 }
 
 /// A data key as the database may see it.
@@ -73,10 +101,11 @@ pub struct WorkerTokenRow {
 pub async fn apply(conn: &mut PgConnection, change: &LedgerChange) -> Result<(), sqlx::Error> {
     match change {
         LedgerChange::AddDataKey(key) => add_data_key(conn, key).await,
-        LedgerChange::AddAccount { account, email_mac, account_type, key_id, body, at_ms } => {
+        LedgerChange::AddAccount { account, email_mac, account_type, key_id, body, at_ms, verified_at_ms } => {
             sqlx::query(
-                "insert into access.account (account_id, email_mac, account_type, key_id, body, created_at_ms)
-                 values ($1, $2, $3, $4, $5, $6)",
+                "insert into access.account
+                    (account_id, email_mac, account_type, key_id, body, created_at_ms, verified_at_ms)
+                 values ($1, $2, $3, $4, $5, $6, $7)",
             )
             .bind(account)
             .bind(&email_mac[..])
@@ -84,6 +113,7 @@ pub async fn apply(conn: &mut PgConnection, change: &LedgerChange) -> Result<(),
             .bind(key_id)
             .bind(body)
             .bind(at_ms)
+            .bind(verified_at_ms)
             .execute(conn)
             .await
             .map(drop)
@@ -102,6 +132,8 @@ pub async fn apply(conn: &mut PgConnection, change: &LedgerChange) -> Result<(),
         LedgerChange::LinkBinding(binding) => link_binding(conn, binding).await,
         LedgerChange::Webhook(change) => webhooks::apply(conn, change).await,
         LedgerChange::AddWorkerToken(token) => add_worker_token(conn, token).await,
+        LedgerChange::People(change) => people::apply(conn, change).await,
+        LedgerChange::Grant(change) => grants::apply(conn, change).await,
         LedgerChange::Revoke { row_id, reason, at_ms } => sqlx::query(
             "update access.ledger set revoked_at_ms = $2, revoked_reason = $3
               where row_id = $1 and revoked_at_ms is null",

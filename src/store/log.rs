@@ -185,14 +185,27 @@ impl<D: Inline> Log<D> {
         stamp: Stamp,
         meta: &Meta,
     ) -> Result<Prepared<D>, ExecuteError<D::Error>> {
+        self.prepare_all(stream, loaded, std::slice::from_ref(command), stamp, meta)
+    }
+
+    /// Judges several commands, each on the state after the one before, as one append.
+    pub fn prepare_all(
+        &self,
+        stream: &Stream,
+        loaded: &Loaded<D>,
+        commands: &[D::Command],
+        stamp: Stamp,
+        meta: &Meta,
+    ) -> Result<Prepared<D>, ExecuteError<D::Error>> {
         // Time never runs backwards within a stream.
         let stamp = Stamp {
             at: stamp.at.max(loaded.at),
         };
-        let events = loaded
-            .state
-            .decide(command, stamp)
-            .map_err(ExecuteError::Refused)?;
+        let events = match commands {
+            [command] => loaded.state.decide(command, stamp),
+            _ => decide_all(loaded.state.clone(), commands, stamp),
+        };
+        let events = events.map_err(ExecuteError::Refused)?;
         Ok(record(stream, loaded, events, stamp.at, meta)?)
     }
 
@@ -227,10 +240,27 @@ impl<D: Inline> Log<D> {
         meta: &Meta,
         complete: impl Fn(Append) -> Append + Send,
     ) -> Result<Prepared<D>, ExecuteError<D::Error>> {
+        let commands = std::slice::from_ref(command);
+        self.execute_all(stream, commands, stamp, meta, move |_, append| {
+            complete(append)
+        })
+        .await
+    }
+
+    /// As [`Self::execute_with`], for commands that belong together: all of them or none. `complete`
+    /// sees what happened.
+    pub async fn execute_all(
+        &self,
+        stream: &Stream,
+        commands: &[D::Command],
+        stamp: Stamp,
+        meta: &Meta,
+        complete: impl Fn(&[D::Event], Append) -> Append + Send,
+    ) -> Result<Prepared<D>, ExecuteError<D::Error>> {
         let (mut loaded, mut fresh) = self.remembered(stream).await?;
         let mut attempt = 1;
         loop {
-            let prepared = match self.prepare(stream, &loaded, command, stamp, meta) {
+            let prepared = match self.prepare_all(stream, &loaded, commands, stamp, meta) {
                 Ok(prepared) => prepared,
                 // A refusal must not rest on a state that another process may have moved.
                 Err(ExecuteError::Refused(_)) if !fresh => {
@@ -242,7 +272,8 @@ impl<D: Inline> Log<D> {
             if prepared.events.is_empty() {
                 return Ok(prepared);
             }
-            let append = complete(Append::of(stream.lane, vec![prepared.append.clone()]));
+            let append = Append::of(stream.lane, vec![prepared.append.clone()]);
+            let append = complete(&prepared.events, append);
             match self.core.append(append).await {
                 Ok(()) => {
                     self.remember(stream, prepared.next.clone());
@@ -256,6 +287,22 @@ impl<D: Inline> Log<D> {
             }
         }
     }
+}
+
+fn decide_all<D: Decider>(
+    mut state: D,
+    commands: &[D::Command],
+    stamp: Stamp,
+) -> Result<Vec<D::Event>, D::Error> {
+    let mut all = Vec::new();
+    for command in commands {
+        let events = state.decide(command, stamp)?;
+        for event in &events {
+            state.evolve(event);
+        }
+        all.extend(events);
+    }
+    Ok(all)
 }
 
 async fn page(

@@ -153,7 +153,7 @@ pub async fn renew(pool: &PgPool, id: Uuid, holder: Uuid) -> Result<Option<Held>
              select o.offer_id, now_ms,
                     o.state = 'taken' and (o.worker_until_ms <= now_ms or not exists (
                         select 1 from access.ledger l
-                         where l.row_id = o.worker_row and l.revoked_at_ms is null)) as lost
+                         where l.row_id = o.worker_row and l.live)) as lost
                from worker.offer o, clock
               where o.offer_id = $1 and o.holder = $2 for update of o),
          dropped as (

@@ -98,7 +98,7 @@ pub async fn keys_wanted(conn: &mut PgConnection) -> Result<KeysWanted, StoreErr
 pub async fn worker_tokens(conn: &mut PgConnection) -> Result<i64, StoreError> {
     let live = sqlx::query_scalar(
         "select count(*) from access.worker_token t
-           join access.ledger l on l.row_id = t.row_id and l.revoked_at_ms is null",
+           join access.ledger l on l.row_id = t.row_id and l.live",
     );
     Ok(live.fetch_one(conn).await?)
 }

@@ -4,8 +4,8 @@
 //! contentless `NOTIFY` at most every 10 ms, sent outside every append; a look at the heads once a
 //! second is the safety net. A lost notice delays a waiter, it never loses an event.
 //!
-//! The ledger row of a credential is watched the same way: its version is the moment of its
-//! revocation. Word of it only wakes; whether the row lives is read where it matters. So are a turn
+//! The ledger row of a credential is watched the same way: its version is the moment it was revoked or
+//! paused, or the row it rests on was. Word of it only wakes; whether the row lives is read where it matters. So are a turn
 //! that is with a worker, by the changes of its offer, and [`BELL`], by the offers that came open.
 
 use std::sync::Arc;
@@ -168,8 +168,9 @@ impl Hub {
             "select s.stream_id, s.version from unnest($1::smallint[], $2::uuid[]) as u(lane, id)
                join es.stream s on s.lane = u.lane and s.stream_id = u.id
              union all
-             select l.row_id, l.revoked_at_ms from access.ledger l
-              where l.row_id = any ($2) and l.revoked_at_ms is not null
+             select l.row_id, greatest(l.revoked_at_ms, l.paused_at_ms, r.revoked_at_ms)
+               from access.ledger l left join access.ledger r on r.row_id = l.rests_on
+              where l.row_id = any ($2) and not (l.live and coalesce(r.live, true))
              union all
              select o.offer_id, o.moved from worker.offer o where o.offer_id = any ($2)
              union all

@@ -15,7 +15,7 @@ pub async fn live(reads: &ReadPool, hash: &[u8; 32]) -> Result<Option<Uuid>, Sto
     let query = || {
         sqlx::query(
             "select t.row_id from access.worker_token t
-               join access.ledger l on l.row_id = t.row_id and l.revoked_at_ms is null
+               join access.ledger l on l.row_id = t.row_id and l.live
               where t.token_hash = $1",
         )
         .bind(&hash[..])

@@ -7,6 +7,7 @@
     reason = "a failed step has failed the test"
 )]
 
+mod access;
 mod agent;
 mod discovery;
 mod fixtures;

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use helix_aggregates::access::account::Account;
 use helix_aggregates::access::account::command::{
-    AccountCommand, AccountType, NewAccount, ProviderSubject,
+    AccountCommand, AccountType, Address, NewAccount, ProviderSubject,
 };
 use helix_aggregates::access::account::error::AccountError;
 use helix_aggregates::access::agent_account::AgentAccount;
 use helix_aggregates::access::agent_account::command::{AgentAccountCommand, NewBinding};
+use helix_aggregates::access::agent_account::error::AgentAccountError;
 use helix_aggregates::ids::{AccountId, binding_ref};
 use helix_aggregates::text::Text;
-use helix_aggregates::time::Timestamp;
+use helix_aggregates::time::{Stamp, Timestamp};
 use helix_projections::access::account_activity::view::{self as account_activity, ActivityView};
 use helix_projections::agent::ERASED;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ use crate::store::append::{Append, Priority};
 use crate::store::keyring::Keyring;
 use crate::store::ledger::{BindingRow, LedgerChange};
 use crate::store::log::{ExecuteError, Log, Meta, Stream};
+use crate::store::owner::OwnerKey;
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
 
@@ -41,9 +43,9 @@ pub struct LinkTuple {
 }
 
 #[derive(Serialize, Deserialize)]
-struct AccountBody {
-    email: String,
-    name: String,
+pub(super) struct AccountBody {
+    pub email: String,
+    pub name: String,
 }
 
 #[derive(Debug)]
@@ -69,18 +71,12 @@ impl Accounts {
         name: &str,
         account_type: AccountType,
     ) -> Result<AccountView, AccountsError> {
-        let email = field::<320>("email", email)?;
-        if !email.as_str().contains('@') {
-            let reason = "is not an address".to_owned();
-            return Err(AccountsError::Invalid {
-                field: "email",
-                reason,
-            });
-        }
         let new = NewAccount {
-            email,
+            email: address(email)?,
             name: field("name", name)?,
             account_type,
+            // The operator vouches for it.
+            address: Address::Verified,
         };
         match self.create_once(&new).await {
             // Another process has rotated the key file since it was read.
@@ -93,52 +89,22 @@ impl Accounts {
     }
 
     async fn create_once(&self, new: &NewAccount) -> Result<AccountView, AccountsError> {
-        let account = self.core.ids.account();
-        let owner = self
-            .core
-            .keyring
-            .owner("account", &[account.uuid().as_bytes()]);
-        let lane = self.core.lane(&owner).await?;
         let stamp = self.core.clock.stamp();
-        let at_ms = stamp.at.millis();
-        let (wrapped, key) = self
-            .core
-            .keyring
-            .make(self.core.ids.uuid(), &owner, at_ms)?;
-        let body = AccountBody {
-            email: new.email.as_str().to_owned(),
-            name: new.name.as_str().to_owned(),
-        };
-        let address = body.email.to_lowercase();
-        let ledger = vec![
-            LedgerChange::AddDataKey(wrapped),
-            LedgerChange::AddAccount {
-                account: account.uuid(),
-                email_mac: self.core.keyring.mac("email", &[address.as_bytes()]),
-                account_type: new.account_type.as_str(),
-                key_id: key.id(),
-                body: key.seal(&body_place(account.uuid()), &spelled(&body)?)?,
-                at_ms,
-            },
-        ];
-        let stream = Stream {
-            id: lane.mark(account.uuid()),
-            lane,
-            owner,
-            key,
-        };
+        let opening = opening(&self.core, new, stamp).await?;
         let command = AccountCommand::Create(new.clone());
         self.log
-            .execute_with(&stream, &command, stamp, &Meta::new(), |append| Append {
-                ledger: ledger.clone(),
-                ..append
+            .execute_with(&opening.stream, &command, stamp, &Meta::new(), |append| {
+                Append {
+                    ledger: opening.ledger.clone(),
+                    ..append
+                }
             })
             .await
             .map_err(email_taken)?;
         Ok(AccountView {
-            account_id: account,
-            profile_id: account.to_string(),
-            email: body.email,
+            account_id: opening.account,
+            profile_id: opening.account.to_string(),
+            email: new.email.as_str().to_owned(),
             account_type: new.account_type,
         })
     }
@@ -204,6 +170,27 @@ impl Accounts {
         Ok(reference)
     }
 
+    /// Makes sure that a tuple of this server's own acts for `account`; its ledger row.
+    pub(super) async fn bind(
+        &self,
+        account: AccountId,
+        tuple: &LinkTuple,
+    ) -> Result<Uuid, AccountsError> {
+        match self.link(account, tuple).await {
+            Ok(_) | Err(AccountsError::Binding(AgentAccountError::AlreadyLinked)) => {}
+            Err(error) => return Err(error),
+        }
+        let reference = binding_ref(
+            &tuple.issuer,
+            &tuple.tenant,
+            &tuple.provider,
+            &tuple.subject,
+        );
+        let mac = ref_mac(&self.core.keyring, &reference);
+        let found = accounts::binding(&self.core.pool, &mac).await?;
+        Ok(found.ok_or(AccountsError::NoBinding)?.row_id)
+    }
+
     async fn link_provider(
         &self,
         account: AccountId,
@@ -214,10 +201,7 @@ impl Accounts {
             provider: field("provider", &tuple.provider)?,
             subject: field("subject", &tuple.subject)?,
         };
-        let owner = self
-            .core
-            .keyring
-            .owner("account", &[account.uuid().as_bytes()]);
+        let owner = owner_of(&self.core, account);
         let lane = self.core.lane(&owner).await?;
         let stream = Stream {
             id: lane.mark(account.uuid()),
@@ -367,14 +351,87 @@ impl Accounts {
     }
 }
 
-fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
+/// The stream and the rows that a new account begins with.
+pub(super) struct Opening {
+    pub account: AccountId,
+    pub stream: Stream,
+    pub ledger: Vec<LedgerChange>,
+}
+
+pub(super) async fn opening(
+    core: &Core,
+    new: &NewAccount,
+    stamp: Stamp,
+) -> Result<Opening, StoreError> {
+    let account = core.ids.account();
+    let owner = owner_of(core, account);
+    let lane = core.lane(&owner).await?;
+    let at_ms = stamp.at.millis();
+    let (wrapped, key) = core.keyring.make(core.ids.uuid(), &owner, at_ms)?;
+    let body = AccountBody {
+        email: new.email.as_str().to_owned(),
+        name: new.name.as_str().to_owned(),
+    };
+    let ledger = vec![
+        LedgerChange::AddDataKey(wrapped),
+        LedgerChange::AddAccount {
+            account: account.uuid(),
+            email_mac: email_mac(&core.keyring, &body.email),
+            account_type: new.account_type.as_str(),
+            key_id: key.id(),
+            body: key.seal(&body_place(account.uuid()), &spelled(&body)?)?,
+            at_ms,
+            verified_at_ms: (new.address == Address::Verified).then_some(at_ms),
+        },
+    ];
+    let stream = Stream {
+        id: lane.mark(account.uuid()),
+        lane,
+        owner,
+        key,
+    };
+    Ok(Opening {
+        account,
+        stream,
+        ledger,
+    })
+}
+
+/// The owner under which all streams of an account stand.
+pub(super) fn owner_of(core: &Core, account: AccountId) -> OwnerKey {
+    core.keyring.owner("account", &[account.uuid().as_bytes()])
+}
+
+/// The look-up of an address, whatever its case.
+pub(super) fn email_mac(keyring: &Keyring, email: &str) -> [u8; 32] {
+    keyring.mac("email", &[email.trim().to_lowercase().as_bytes()])
+}
+
+pub(super) fn email_taken(error: ExecuteError<AccountError>) -> AccountsError {
     if let ExecuteError::Store(StoreError::Duplicate("account_email")) = &error {
         return AccountsError::EmailTaken;
     }
     error.into()
 }
 
-fn field<const MAX: usize>(field: &'static str, raw: &str) -> Result<Text<MAX>, AccountsError> {
+/// An e-mail address, as its owner writes it.
+pub(super) fn address(raw: &str) -> Result<Text<320>, AccountsError> {
+    let email = field::<320>("email", raw.trim())?;
+    if email.as_str().contains('@') {
+        Ok(email)
+    } else {
+        let reason = "is not an address".to_owned();
+        Err(AccountsError::Invalid {
+            field: "email",
+            reason,
+        })
+    }
+}
+
+pub(super) fn field<const MAX: usize>(
+    field: &'static str,
+    raw: &str,
+) -> Result<Text<MAX>, AccountsError> {
     helix_aggregates::text::without_controls(raw)
         .and_then(Text::parse)
         .map_err(|reason| AccountsError::Invalid {
@@ -383,7 +440,7 @@ fn field<const MAX: usize>(field: &'static str, raw: &str) -> Result<Text<MAX>, 
         })
 }
 
-fn spelled<T: Serialize>(value: &T) -> Result<Vec<u8>, StoreError> {
+pub(super) fn spelled<T: Serialize>(value: &T) -> Result<Vec<u8>, StoreError> {
     serde_json::to_vec(value).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
@@ -391,7 +448,7 @@ fn body_place(account: Uuid) -> String {
     format!("{account}/account")
 }
 
-fn open_body(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<AccountBody> {
+pub(super) fn open_body(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<AccountBody> {
     let plain = key.open(&body_place(account), sealed).ok()?;
     serde_json::from_slice(&plain).ok()
 }

@@ -5,13 +5,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use helix_aggregates::access::account::command::AccountType;
+use helix_aggregates::access::grant::command::Door;
 use helix_aggregates::ids::{AccountId, OwnerTuple};
 
 use super::accounts::{email_of, subject_mac, tuple_mac};
+use super::grants::OWN_PROVIDER;
 use crate::app::caller::{Caller, SCOPE_DEVELOPER};
 use crate::app::problem::{Code, Problem};
 use crate::store::accounts::{self, BoundAccount};
-use crate::store::{Core, StoreError};
+use crate::store::oauth_tokens::{self, Standing};
+use crate::store::read_pool::ReadPool;
+use crate::store::sealing::DataKey;
+use crate::store::{Core, StoreError, oauth_grants};
 
 /// Who a verified token speaks for.
 #[derive(Debug, Clone)]
@@ -59,12 +64,73 @@ impl Admission {
         let Some(bound) = bound else {
             return Err(Problem::new(Code::AccountNotLinked));
         };
-        let account = AccountId::new(bound.account);
         let key = self.core.key(Some(bound.key_id)).await?;
         // Without its key an account is erased, whatever its rows still say.
         let Some(key) = key else {
             return Err(Problem::new(Code::AccountNotLinked));
         };
+        self.caller(bound, key, identity).await
+    }
+
+    /// The caller behind an access token of this server, or why it opens nothing (`access` 4.1).
+    pub async fn admit_app(
+        &self,
+        token_hash: &[u8; 32],
+        issuer: &str,
+        line: Line,
+    ) -> Result<Caller, Problem> {
+        let found = oauth_tokens::access(self.reads(line), token_hash).await?;
+        let unknown = || Problem::new(Code::Unauthorized);
+        let found = found
+            .filter(|found| found.door == Door::Agent.as_str())
+            .ok_or_else(unknown)?;
+        match found.standing {
+            Standing::Live => {}
+            Standing::Ended => return Err(unknown()),
+            Standing::Paused => {
+                let text = "The owner of the account has paused this app.";
+                return Err(Problem {
+                    message: text.into(),
+                    ..Problem::new(Code::AccountPolicyBlocked)
+                });
+            }
+            Standing::Unlinked => return Err(Problem::new(Code::AccountNotLinked)),
+        }
+        let key = self
+            .core
+            .key(Some(found.key_id))
+            .await?
+            .ok_or_else(unknown)?;
+        oauth_grants::note_use(&self.core.pool, found.row_id).await?;
+        let id = AccountId::new(found.account).to_string();
+        let identity = Identity {
+            issuer: issuer.to_owned(),
+            tenant: id.clone(),
+            provider: OWN_PROVIDER.to_owned(),
+            subject: id,
+            scopes: found.scopes.into_iter().collect(),
+        };
+        let bound = BoundAccount {
+            row_id: found.row_id,
+            account: found.account,
+            account_type: found.account_type,
+            key_id: found.key_id,
+            body: found.body,
+        };
+        let caller = self.caller(bound, key, identity).await?;
+        Ok(Caller {
+            rests_on: found.rests_on,
+            ..caller
+        })
+    }
+
+    async fn caller(
+        &self,
+        bound: BoundAccount,
+        key: Arc<DataKey>,
+        identity: Identity,
+    ) -> Result<Caller, Problem> {
+        let account = AccountId::new(bound.account);
         let email = email_of(&key, bound.account, &bound.body);
         let developer = bound.account_type == AccountType::Developer.as_str()
             && self.counts_as_developer(account, email.as_deref(), &identity);
@@ -81,6 +147,7 @@ impl Admission {
             .owner("run-owner", &parts.map(String::as_bytes));
         Ok(Caller {
             row_id: bound.row_id,
+            rests_on: None,
             account,
             account_type: if developer {
                 AccountType::Developer
@@ -110,11 +177,14 @@ impl Admission {
         } = identity;
         let tuple = tuple_mac(keyring, issuer, tenant, provider, subject);
         let subject = subject_mac(keyring, provider, subject);
-        let reads = match line {
+        accounts::bound(self.reads(line), &tuple, &subject).await
+    }
+
+    fn reads(&self, line: Line) -> &ReadPool {
+        match line {
             Line::Ordinary => &self.core.admissions,
             Line::Withdrawal => &self.core.withdrawals,
-        };
-        accounts::bound(reads, &tuple, &subject).await
+        }
     }
 
     fn counts_as_developer(

@@ -14,9 +14,7 @@ use helix_aggregates::time::Timestamp;
 use helix_projections::agent::ERASED;
 use secrecy::SecretString;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use zeroize::Zeroizing;
 
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction::issued_token;
@@ -112,11 +110,10 @@ impl WorkerTokens {
     }
 
     async fn create_once(&self, name: &Text<80>) -> Result<Minted, WorkerTokensError> {
-        let mut random = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *random)
-            .map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
-        let text = Zeroizing::new(issued_token::spell(KIND, &random));
-        let token_hash = hash(&text);
+        let issued_token::Minted {
+            text,
+            hash: token_hash,
+        } = issued_token::mint(KIND)?;
         let owner = self.core.keyring.owner("worker-token", &[&token_hash]);
         let lane = self.core.lane(&owner).await?;
         let token_id = self.core.ids.worker_token(lane);
@@ -130,7 +127,7 @@ impl WorkerTokens {
         let row = WorkerTokenRow {
             token_hash,
             row_id,
-            last_four: text[text.len() - 4..].to_owned(),
+            last_four: issued_token::last_four(&text),
             key_id: key.id(),
             body: key.seal(&place(row_id), name.as_str().as_bytes())?,
             at_ms,
@@ -158,7 +155,7 @@ impl WorkerTokens {
             })
             .await?;
         Ok(Minted {
-            token: SecretString::from(text.as_str()),
+            token: text,
             token_id,
             name: name.as_str().to_owned(),
             created_at: stamp.at,
@@ -234,11 +231,6 @@ pub async fn admit(core: &Core, token_hash: &[u8; 32]) -> Result<WorkerCaller, P
     row_id
         .map(|row_id| WorkerCaller { row_id })
         .ok_or_else(|| Problem::new(Code::Unauthorized))
-}
-
-/// SHA-256 of the whole text (`access` 1.1).
-pub fn hash(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
 }
 
 fn place(row_id: Uuid) -> String {

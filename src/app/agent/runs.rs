@@ -144,7 +144,7 @@ impl Runs {
         let receipt = keyed.completed(&stream.key, run, 201, &body, None)?;
         let append = Append {
             receipt: Some(receipt),
-            guards: vec![caller.row_id],
+            guards: caller.guards(),
             ..Append::of(stream.lane, vec![prepared.append])
         };
         match self.core.append(append).await {
@@ -184,7 +184,7 @@ impl Runs {
             let body = view(&prepared.next.state, run)?;
             let append = Append {
                 receipt: Some(keyed.completed(&found.stream.key, run, 200, &body, None)?),
-                guards: vec![caller.row_id],
+                guards: caller.guards(),
                 priority: Priority::Withdrawal,
                 ..Append::of(found.stream.lane, vec![prepared.append])
             };

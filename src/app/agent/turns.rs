@@ -153,7 +153,7 @@ impl Runs {
         };
         let append = Append {
             receipt: Some(receipt),
-            guards: vec![caller.row_id],
+            guards: caller.guards(),
             ..Append::of(found.stream.lane, vec![prepared.append])
         };
         // Whoever claimed must know it: only this task can execute the turn.
@@ -356,7 +356,7 @@ impl Runs {
         streams.extend(self.evidence_append(turn, prepared, outcome).await?);
         Ok(Append {
             receipt: Some(receipt),
-            guards: vec![turn.caller.row_id],
+            guards: turn.caller.guards(),
             ..Append::of(turn.stream.lane, streams)
         })
     }

@@ -7,8 +7,12 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 use super::REPLACEMENT;
+use crate::store::StoreError;
 
 const CHECKSUM_DIGITS: usize = 6;
 const DIGITS: usize = 43;
@@ -36,6 +40,36 @@ pub(super) fn replace(text: Cow<'_, str>) -> Cow<'_, str> {
         }
     });
     Cow::Owned(changed.into_owned())
+}
+
+/// A credential on the one occasion that its text is known.
+#[derive(Debug)]
+pub struct Minted {
+    pub text: SecretString,
+    /// What is kept of it.
+    pub hash: [u8; 32],
+}
+
+/// A fresh credential of `kind`, two lower-case letters.
+pub fn mint(kind: &str) -> Result<Minted, StoreError> {
+    let mut random = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *random).map_err(|_| StoreError::Damaged("no randomness".to_owned()))?;
+    let text = Zeroizing::new(spell(kind, &random));
+    Ok(Minted {
+        hash: hash(&text),
+        text: SecretString::from(text.as_str()),
+    })
+}
+
+/// What a list shows of a credential: its last characters, all of them of the checksum.
+pub fn last_four(text: &SecretString) -> String {
+    let text = text.expose_secret();
+    text[text.len() - 4..].to_owned()
+}
+
+/// SHA-256 of the whole text (`access` 1.1): look-up is by it, so no secret is ever compared.
+pub fn hash(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }
 
 /// The text of a token of `kind`, two lower-case letters, around 32 random bytes.

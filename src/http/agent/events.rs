@@ -16,7 +16,7 @@ use crate::app::agent::reads::{EventsQuery, MAX_WAIT_MS, RunLog};
 use crate::app::caller::{Caller, SCOPE_READ};
 use crate::app::problem::Problem;
 use crate::app::redaction;
-use crate::http::door::{AgentDoor, Door, Readiness};
+use crate::http::door::{Door, Doors, Readiness};
 use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Admitted, accepts, header_text};
 use crate::http::query::Query;
@@ -93,7 +93,7 @@ fn events_query(query: &Query) -> Result<EventsQuery, Problem> {
 
 /// An open event stream: where it stands and whom it serves.
 struct Following {
-    door: Arc<AgentDoor>,
+    door: Arc<Doors>,
     readiness: Readiness,
     caller: Caller,
     run: RunId,
@@ -103,7 +103,7 @@ struct Following {
 }
 
 async fn stream(
-    door: &Arc<AgentDoor>,
+    door: &Arc<Doors>,
     readiness: &Readiness,
     request: &HttpRequest,
     caller: Caller,
@@ -237,7 +237,7 @@ pub async fn log(Door(door): Door, request: HttpRequest, payload: Payload) -> Ht
 
 /// An error cuts the download short: a reader sees a broken transfer, never a shorter proof.
 async fn next_piece(
-    door: &AgentDoor,
+    door: &Doors,
     log: &mut RunLog,
     first: Option<Vec<u8>>,
 ) -> Option<Result<Bytes, std::io::Error>> {

@@ -5,7 +5,7 @@ with moved as (
     returning pos - cardinality($29::bigint[]) as base
 ), guarded as (
     select row_id from access.ledger, moved
-     where row_id = any ($2::uuid[]) and revoked_at_ms is null for share of ledger
+     where row_id = any ($2::uuid[]) and live for share of ledger
 ), clock as (
     select es.now_ms() as now_ms from moved
 ), receipts as (

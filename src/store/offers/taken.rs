@@ -20,7 +20,7 @@ const WAITING: i32 = 8;
 
 /// Names the live credential as `live`; `$1` is its ledger row.
 const LIVE: &str = "live as (
-    select row_id from access.ledger where row_id = $1 and revoked_at_ms is null for share)";
+    select row_id from access.ledger where row_id = $1 and live for share)";
 
 /// What holds of an offer `o`, its run's stream `s` and `now_ms` while the present attempt may act.
 const CURRENT: &str =
@@ -110,10 +110,9 @@ pub async fn beat(pool: &PgPool, fence: &Fence) -> Result<Beat, StoreError> {
                       when s.version = o.stream_version and o.deadline_ms > now_ms
                            and o.state <> 'withdrawn'
                            and (o.credential is null or exists (
-                                select 1 from access.ledger l
-                                  left join access.agent_binding b on b.row_id = l.row_id
-                                 where l.row_id = o.credential and l.revoked_at_ms is null
-                                   and (b.linked_at_ms is null or b.linked_at_ms <= o.claimed_at_ms)))
+                                select 1 from access.standing l
+                                 where l.row_id = o.credential and l.live
+                                   and (l.linked_at_ms is null or l.linked_at_ms <= o.claimed_at_ms)))
                         then case when o.holder_until_ms > now_ms then 'held' else 'fenced' end
                       when o.state = 'handed_in' then 'fenced'
                       else 'stopped'

@@ -174,18 +174,18 @@ async fn renew(
 }
 
 /// The message that is due first. A run's is told only while the credential that started the run
-/// has lived, for the same account, ever since the event.
+/// has lived, for the same account, ever since the event. For an app of the account that is the
+/// account's own tie: whoever connects an app anew still hears of the runs of before.
 async fn next(conn: &mut PgConnection, webhook: Uuid) -> Result<Option<PgRow>, sqlx::Error> {
     sqlx::query(
         "select d.message_id, d.kind, d.body, d.attempts, d.created_at_ms,
                 exists (select 1 from access.account a
                          where a.account_id = w.account_id and a.deleted_at_ms is null)
                 and (d.stream_id is null or exists
-                        (select 1 from access.ledger l
-                           left join access.agent_binding b on b.row_id = l.row_id
-                          where l.row_id = d.credential and l.revoked_at_ms is null
-                            and l.account_id = w.account_id
-                            and (b.linked_at_ms is null or b.linked_at_ms <= d.event_at_ms)))
+                        (select 1 from access.ledger c
+                           join access.standing l on l.row_id = coalesce(c.rests_on, c.row_id)
+                          where c.row_id = d.credential and l.live and l.account_id = w.account_id
+                            and (l.linked_at_ms is null or l.linked_at_ms <= d.event_at_ms)))
                 as may_be_told
            from access.webhook_delivery d join access.webhook w on w.webhook_id = d.webhook_id
           where d.webhook_id = $1 and d.state = 'pending' and d.due_at_ms <= es.now_ms()

@@ -245,7 +245,6 @@ async fn a_path_segment_is_an_id_or_nothing() {
         );
     }
     for path in [
-        "/",
         "/api",
         "/api/v1",
         "/api/v1/agent-runs/",

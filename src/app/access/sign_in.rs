@@ -1,0 +1,483 @@
+//! People: the first owner's link, sign-in, sessions (`access` 1.2, 3.6; settled questions 51, 58).
+//!
+//! What must stay true: nobody becomes owner by coming first; an address that nobody has is answered
+//! like one with another passphrase, after the same work; every session is a row of its own that can be
+//! ended. Deliberately absent: cookies and forms, which are the browser's.
+
+mod person;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use helix_aggregates::access::account::Account;
+use helix_aggregates::access::account::command::{
+    AccountCommand, AccountType, Address, NewAccount, NewSession, PassphraseCause, SignOff,
+};
+use helix_aggregates::access::account::error::AccountError;
+use helix_aggregates::access::account::event::AccountEvent;
+use helix_aggregates::ids::{AccountId, SessionId};
+use helix_aggregates::text::Text;
+use helix_aggregates::time::{Stamp, Timestamp};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::accounts::{self, AccountsError, Opening};
+use crate::app::redaction::issued_token::{self, Minted};
+use crate::auth::passphrase::{PassphraseError, Passphrases, Verdict};
+use crate::auth::session::{KIND, LIFE_MS};
+use crate::store::append::{Append, Priority};
+use crate::store::ledger::LedgerChange;
+use crate::store::ledger::people::{HandleRow, PeopleChange, SessionRow};
+use crate::store::log::{ExecuteError, Log, Meta, Stream};
+use crate::store::owner::Lane;
+use crate::store::people::SignInRow;
+use crate::store::sealing::DataKey;
+use crate::store::{Core, StoreError, handles, people};
+
+pub use person::Person;
+
+/// The kind in the text of a one-time link (`access` 1.1).
+pub const LINK_KIND: &str = "lk";
+const SETUP: &str = "setup";
+const SETUP_LIFE_MS: i64 = 60 * 60_000;
+
+/// Why nobody was let in. Only the door knows the words.
+#[derive(Debug, thiserror::Error)]
+pub enum SignInError {
+    #[error("no account has this address and passphrase")]
+    Wrong,
+    #[error("the address of the account is not confirmed")]
+    Unverified,
+    #[error("too many passphrases are being checked")]
+    Busy,
+    #[error("the passphrase is too short or too long")]
+    PassphraseLength,
+    #[error("the two passphrases differ")]
+    PassphrasesDiffer,
+    #[error("the link has been used or is over")]
+    LinkSpent,
+    #[error("this server has its owner")]
+    HasOwner,
+    #[error(transparent)]
+    Account(#[from] AccountsError),
+}
+
+impl From<StoreError> for SignInError {
+    fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Spent) {
+            return Self::LinkSpent;
+        }
+        Self::Account(error.into())
+    }
+}
+
+impl From<ExecuteError<AccountError>> for SignInError {
+    fn from(error: ExecuteError<AccountError>) -> Self {
+        if matches!(error, ExecuteError::Store(StoreError::Spent)) {
+            return Self::LinkSpent;
+        }
+        if matches!(error, ExecuteError::Refused(AccountError::Unverified)) {
+            return Self::Unverified;
+        }
+        Self::Account(accounts::email_taken(error))
+    }
+}
+
+impl From<PassphraseError> for SignInError {
+    fn from(error: PassphraseError) -> Self {
+        match error {
+            PassphraseError::Busy => Self::Busy,
+            PassphraseError::Length => Self::PassphraseLength,
+            PassphraseError::Hash => Self::Account(AccountsError::Store(StoreError::Damaged(
+                "a passphrase could not be hashed".to_owned(),
+            ))),
+        }
+    }
+}
+
+/// A session on the one occasion that its text is known.
+#[derive(Debug)]
+pub struct Started {
+    pub token: SecretString,
+    pub account: AccountId,
+}
+
+/// From where a setup link may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkReach {
+    /// From the machine of the server.
+    Loopback,
+    Anywhere,
+}
+
+/// Where somebody comes from.
+#[derive(Debug, Clone)]
+pub struct Whence {
+    pub sender: IpAddr,
+    pub device: Text<120>,
+}
+
+/// Who fills in the form of a setup link.
+#[derive(Debug)]
+pub struct SetUp {
+    pub name: String,
+    pub email: String,
+    pub passphrase: SecretString,
+}
+
+/// An account that has shown its passphrase.
+#[derive(Debug, Clone)]
+pub struct Proved {
+    pub account: AccountId,
+    pub key: Arc<DataKey>,
+}
+
+#[derive(Debug)]
+pub struct SignIn {
+    core: Arc<Core>,
+    log: Log<Account>,
+    passphrases: Passphrases,
+}
+
+impl SignIn {
+    pub fn new(core: Arc<Core>) -> Self {
+        Self {
+            log: Log::new(Arc::clone(&core)),
+            passphrases: Passphrases::default(),
+            core,
+        }
+    }
+
+    pub fn core(&self) -> &Arc<Core> {
+        &self.core
+    }
+
+    /// Whether the server still waits for its first owner.
+    pub async fn waits_for_owner(&self) -> Result<bool, StoreError> {
+        people::anybody(&self.core.pool).await.map(|found| !found)
+    }
+
+    /// A fresh link for the first owner; an older one is worth nothing from then on.
+    pub async fn owner_link(&self, reach: LinkReach) -> Result<SecretString, SignInError> {
+        if !self.waits_for_owner().await? {
+            return Err(SignInError::HasOwner);
+        }
+        let Minted { text, hash } = issued_token::mint(LINK_KIND)?;
+        let at_ms = self.core.clock.now().millis();
+        let handle = HandleRow {
+            handle_hash: hash,
+            kind: SETUP,
+            account: None,
+            session: None,
+            body: json!({ "reach": reach }),
+            at_ms,
+            expires_at_ms: at_ms + SETUP_LIFE_MS,
+        };
+        handles::replace(&self.core.pool, &handle).await?;
+        Ok(text)
+    }
+
+    /// Whether a link's text can still be used, from `sender`, to set the server up.
+    pub async fn is_setup_link(&self, text: &str, sender: IpAddr) -> Result<bool, StoreError> {
+        if !issued_token::is_spelled(text, LINK_KIND) {
+            return Ok(false);
+        }
+        let hash = issued_token::hash(text);
+        let found = handles::open(&self.core.reads, SETUP, &hash).await?;
+        let reach = found.and_then(|found| {
+            let reach = found.body.get("reach")?.clone();
+            serde_json::from_value(reach).ok()
+        });
+        Ok(match reach {
+            Some(LinkReach::Loopback) => sender.to_canonical().is_loopback(),
+            Some(LinkReach::Anywhere) => true,
+            None => false,
+        })
+    }
+
+    /// Makes the first account, signs it in and uses the link up, all in one commit.
+    pub async fn set_up(
+        &self,
+        link: &str,
+        form: SetUp,
+        from: Whence,
+    ) -> Result<Started, SignInError> {
+        if !self.is_setup_link(link, from.sender).await? {
+            return Err(SignInError::LinkSpent);
+        }
+        let new = NewAccount {
+            email: accounts::address(&form.email)?,
+            name: accounts::field("name", form.name.trim())?,
+            // Whoever runs the server may use all of it.
+            account_type: AccountType::Developer,
+            // The link came to them from the machine itself.
+            address: Address::Verified,
+        };
+        let phc = self.passphrases.hash(form.passphrase).await?;
+        let stamp = self.core.clock.stamp();
+        let Opening {
+            account,
+            stream,
+            mut ledger,
+        } = accounts::opening(&self.core, &new, stamp).await?;
+        let at_ms = stamp.at.millis();
+        let opened = self.new_session(account, stream.lane, from.device, stamp)?;
+        ledger.extend([
+            LedgerChange::People(PeopleChange::UseHandle {
+                handle_hash: issued_token::hash(link),
+                at_ms,
+            }),
+            LedgerChange::People(PeopleChange::SetPassphrase {
+                account: account.uuid(),
+                phc,
+                at_ms,
+            }),
+            LedgerChange::People(PeopleChange::OpenSession(opened.row)),
+        ]);
+        let commands = [
+            AccountCommand::Create(new),
+            AccountCommand::SetPassphrase {
+                cause: PassphraseCause::Setup,
+                kept: None,
+            },
+            AccountCommand::StartSession(opened.session),
+        ];
+        self.log
+            .execute_all(&stream, &commands, stamp, &Meta::new(), |_, append| {
+                Append {
+                    ledger: ledger.clone(),
+                    ..append
+                }
+            })
+            .await?;
+        Ok(Started {
+            token: opened.token,
+            account,
+        })
+    }
+
+    /// The account of an address whose passphrase was given.
+    pub async fn prove(
+        &self,
+        email: &str,
+        passphrase: SecretString,
+    ) -> Result<Proved, SignInError> {
+        let mac = accounts::email_mac(&self.core.keyring, email);
+        let found = people::by_email(&self.core.admissions, &mac).await?;
+        self.judge(found, passphrase).await
+    }
+
+    /// The same, of somebody who is signed in.
+    pub async fn prove_again(
+        &self,
+        person: &Person,
+        passphrase: SecretString,
+    ) -> Result<Proved, SignInError> {
+        let account = person.account.uuid();
+        let found = people::by_account(&self.core.admissions, account).await?;
+        let proved = self.judge(found, passphrase).await?;
+        let at_ms = self.core.clock.now().millis();
+        people::note_proof(&self.core.pool, person.session.uuid(), at_ms).await?;
+        Ok(proved)
+    }
+
+    async fn judge(
+        &self,
+        found: Option<SignInRow>,
+        passphrase: SecretString,
+    ) -> Result<Proved, SignInError> {
+        let stored = found.as_ref().map(|found| found.phc.clone());
+        let again = passphrase.clone();
+        let verdict = self.passphrases.verify(stored, passphrase).await?;
+        let Some(found) = found.filter(|_| verdict != Verdict::Wrong) else {
+            return Err(SignInError::Wrong);
+        };
+        if !found.verified {
+            return Err(SignInError::Unverified);
+        }
+        if verdict == Verdict::RightButOld {
+            let phc = self.passphrases.hash(again).await?;
+            people::rehash(&self.core.pool, found.account, &found.phc, &phc).await?;
+        }
+        // Without its key an account is erased, whatever its rows still say.
+        let key = self.core.key(Some(found.key_id)).await?;
+        Ok(Proved {
+            account: AccountId::new(found.account),
+            key: key.ok_or(SignInError::Wrong)?,
+        })
+    }
+
+    /// Signs a browser in.
+    pub async fn sign_in(
+        &self,
+        email: &str,
+        passphrase: SecretString,
+        device: Text<120>,
+    ) -> Result<Started, SignInError> {
+        let proved = self.prove(email, passphrase).await?;
+        let stamp = self.core.clock.stamp();
+        let stream = self.stream(&proved).await?;
+        let opened = self.new_session(proved.account, stream.lane, device, stamp)?;
+        let row = opened.row;
+        let at_ms = stamp.at.millis();
+        let command = [AccountCommand::StartSession(opened.session)];
+        self.log
+            .execute_all(&stream, &command, stamp, &Meta::new(), |events, append| {
+                let mut ledger = vec![LedgerChange::People(PeopleChange::OpenSession(row.clone()))];
+                ledger.extend(ended(events, at_ms));
+                Append { ledger, ..append }
+            })
+            .await?;
+        Ok(Started {
+            token: opened.token,
+            account: proved.account,
+        })
+    }
+
+    /// Ends a session of `person`: this one, or another of the same account.
+    pub async fn end_session(
+        &self,
+        person: &Person,
+        session: SessionId,
+        cause: SignOff,
+    ) -> Result<(), SignInError> {
+        let stamp = self.core.clock.stamp();
+        let proved = Proved {
+            account: person.account,
+            key: Arc::clone(&person.key),
+        };
+        let stream = self.stream(&proved).await?;
+        let at_ms = stamp.at.millis();
+        let command = [AccountCommand::EndSession { session, cause }];
+        self.log
+            .execute_all(
+                &stream,
+                &command,
+                stamp,
+                &person.meta(),
+                |events, append| Append {
+                    ledger: ended(events, at_ms),
+                    priority: Priority::Withdrawal,
+                    ..append
+                },
+            )
+            .await?;
+        Ok(())
+    }
+
+    /// The browsers that `person` is signed in with, this one among them.
+    pub async fn sessions(&self, person: &Person) -> Result<Vec<SessionLine>, SignInError> {
+        let proved = Proved {
+            account: person.account,
+            key: Arc::clone(&person.key),
+        };
+        let stream = self.stream(&proved).await?;
+        let loaded = self.log.load(&stream).await?;
+        let now = self.core.clock.now();
+        let profile = loaded.state.profile();
+        let sessions = profile.iter().flat_map(|profile| &profile.sessions);
+        Ok(sessions
+            .filter(|(_, session)| session.expires_at > now)
+            .map(|(id, session)| SessionLine {
+                session: *id,
+                device: session.device.open().cloned().unwrap_or_default(),
+                since: session.started_at,
+                ends: session.expires_at,
+                this: *id == person.session,
+            })
+            .collect())
+    }
+
+    /// Who holds the session behind a cookie's hash.
+    pub async fn person(&self, token_hash: &[u8; 32]) -> Result<Option<Person>, StoreError> {
+        let Some(found) = people::session(&self.core.admissions, token_hash).await? else {
+            return Ok(None);
+        };
+        let Some(key) = self.core.key(Some(found.key_id)).await? else {
+            return Ok(None);
+        };
+        let csrf = self.core.keyring.mac("csrf", &[token_hash]);
+        Ok(Person::of(&found, key, &csrf))
+    }
+
+    async fn stream(&self, proved: &Proved) -> Result<Stream, StoreError> {
+        let owner = accounts::owner_of(&self.core, proved.account);
+        let lane = self.core.lane(&owner).await?;
+        Ok(Stream {
+            id: lane.mark(proved.account.uuid()),
+            lane,
+            owner,
+            key: Arc::clone(&proved.key),
+        })
+    }
+
+    fn new_session(
+        &self,
+        account: AccountId,
+        lane: Lane,
+        device: Text<120>,
+        stamp: Stamp,
+    ) -> Result<Opened, StoreError> {
+        let Minted { text, hash } = issued_token::mint(KIND)?;
+        let session = SessionId::new(self.core.ids.stream(lane));
+        let at_ms = stamp.at.millis();
+        Ok(Opened {
+            token: text,
+            row: SessionRow {
+                token_hash: hash,
+                row_id: session.uuid(),
+                account: account.uuid(),
+                at_ms,
+                expires_at_ms: at_ms + LIFE_MS,
+            },
+            session: NewSession {
+                session,
+                device,
+                expires_at: Timestamp::from_millis(at_ms + LIFE_MS),
+            },
+        })
+    }
+}
+
+/// A browser that is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionLine {
+    pub session: SessionId,
+    pub device: String,
+    pub since: Timestamp,
+    pub ends: Timestamp,
+    /// It is the one that asks.
+    pub this: bool,
+}
+
+/// A session that is about to be.
+struct Opened {
+    token: SecretString,
+    row: SessionRow,
+    session: NewSession,
+}
+
+/// The rows of the sessions that events ended.
+fn ended(events: &[AccountEvent], at_ms: i64) -> Vec<LedgerChange> {
+    let revoked = |event: &AccountEvent| match event {
+        AccountEvent::SessionEnded(ended) => Some(LedgerChange::Revoke {
+            row_id: ended.session.uuid(),
+            reason: ended.cause.as_str(),
+            at_ms,
+        }),
+        AccountEvent::Created(_)
+        | AccountEvent::Verified(_)
+        | AccountEvent::PassphraseSet(_)
+        | AccountEvent::SessionStarted(_)
+        | AccountEvent::EmailChanged(_)
+        | AccountEvent::Renamed(_)
+        | AccountEvent::RecoverySheetIssued(_)
+        | AccountEvent::RecoveryCodeUsed(_)
+        | AccountEvent::ProviderLinked(_)
+        | AccountEvent::ProviderUnlinked(_)
+        | AccountEvent::Deleted(_) => None,
+    };
+    events.iter().filter_map(revoked).collect()
+}

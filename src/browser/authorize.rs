@@ -1,0 +1,263 @@
+//! `/authorize`: whether an app may act for somebody (`access` 3.4).
+
+use std::borrow::Cow;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header;
+use actix_web::web::{self, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use secrecy::ExposeSecret;
+
+use super::form::Form;
+use super::sign_in::{internal as sign_in_failed, refused};
+use super::visit::{self, Admits, OriginRule, Rules, Visit};
+use super::{Frame, Notice, html, html_leading_to};
+use crate::app::access::consents::{ConsentError, Question};
+use crate::app::access::grants::{Decision, Earlier, GrantsError, shown};
+use crate::app::access::sign_in::{Proved, SignInError};
+use crate::app::problem::{Code, Problem};
+use crate::auth::oauth::redirect::Shown;
+use crate::auth::oauth::scope::{Providers, Scopes, sentence};
+use crate::http::door::{Apps, Door};
+use crate::http::permits::Demand;
+use crate::http::pipeline::{self, values};
+use crate::store::log::Meta;
+
+/// Days after which a connection ends by itself.
+const EXPIRIES: [u16; 5] = [1, 7, 30, 90, 365];
+
+#[derive(Template)]
+#[template(path = "browser/consent.html", config = ".askama.toml")]
+struct Consent<'a> {
+    frame: Frame<'a>,
+    whither: String,
+    on_this_computer: bool,
+    app: &'a str,
+    registered: String,
+    registered_at: String,
+    fault: Option<&'a str>,
+    handle: &'a str,
+    asking: String,
+    asked: Vec<Choice>,
+    others: Vec<Choice>,
+    expiries: [u16; 5],
+    signed_in: Option<&'a str>,
+    email: &'a str,
+}
+
+/// A scope on the page.
+struct Choice {
+    word: &'static str,
+    sentence: String,
+    ticked: bool,
+}
+
+pub fn configure(config: &mut ServiceConfig) {
+    config.service(
+        web::resource("/authorize")
+            .route(web::get().to(page))
+            .route(web::post().to(decide)),
+    );
+}
+
+async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
+    visit::read(&door, &request, Admits::Anybody, async |visit| {
+        let apps = apps_for(visit)?;
+        if let Err(refusal) = pipeline::count_address(&door, &request, &apps.questions) {
+            return Err(refusal.into_problem());
+        }
+        match apps
+            .consents
+            .ask(request.query_string(), visit.person.as_ref())
+            .await
+        {
+            Ok(question) => show(visit, StatusCode::OK, &question, None, None),
+            Err(error) => not_asked(visit, error),
+        }
+    })
+    .await
+}
+
+async fn decide(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
+    let rules = Rules {
+        admits: Admits::Anybody,
+        // The form carries a passphrase (settled question 58).
+        origin: OriginRule::NotForeign,
+        demand: Demand::Ordinary,
+    };
+    visit::posted(&door, &request, payload, rules, async |visit, form| {
+        let apps = apps_for(visit)?;
+        let session = visit.person.as_ref().map(|person| person.session.uuid());
+        let handle = form.text_or_empty("oauthreq");
+        let question = match apps.consents.asked(handle, session).await {
+            Ok(question) => question,
+            Err(error) => return not_asked(visit, error),
+        };
+        match form.text("action") {
+            Some("deny") => match apps.consents.deny(&question).await {
+                Ok(url) => Ok(sent(&url)),
+                Err(error) => not_asked(visit, error),
+            },
+            Some("allow") => allow(visit, apps, &question, &form).await,
+            _ => Err(Problem::invalid("The form says neither allow nor deny.")),
+        }
+    })
+    .await
+}
+
+async fn allow(
+    visit: &Visit<'_>,
+    apps: &Apps,
+    question: &Question,
+    form: &Form,
+) -> Result<HttpResponse, Problem> {
+    let bad = StatusCode::BAD_REQUEST;
+    let Some(scopes) = Scopes::chosen(question.request.door(), form.all("scopes")) else {
+        let fault = "Tick at least one thing that the app may do, or deny.";
+        return show(visit, bad, question, Some(fault), Some(form));
+    };
+    let days = form
+        .text("expires_days")
+        .map_or(Some(30), |days| days.parse().ok());
+    let Some(expires_days) = days.filter(|days| EXPIRIES.contains(days)) else {
+        return Err(Problem::invalid(
+            "The form names an expiry that was not offered.",
+        ));
+    };
+    let (proved, meta) = match prove(visit, form).await {
+        Ok(proved) => proved,
+        Err(error) => {
+            let (status, fault) = refused(error)?;
+            return show(visit, status, question, Some(&fault), Some(form));
+        }
+    };
+    let earlier = if form.text("keep_existing") == Some("1") {
+        Earlier::Kept
+    } else {
+        Earlier::Replaced
+    };
+    let decision = Decision {
+        request: &question.request,
+        app: &question.app,
+        scopes,
+        expires_days,
+        earlier,
+        handle_hash: question.handle_hash,
+    };
+    match apps.grants.give(&proved, &meta, &decision).await {
+        Ok(code) => Ok(sent(&apps.consents.answer(question, code.expose_secret()))),
+        Err(GrantsError::Spent) => not_asked(visit, ConsentError::Spent),
+        Err(error @ GrantsError::TooMany) => {
+            let fault = format!("{error}. Revoke one first.");
+            show(
+                visit,
+                StatusCode::CONFLICT,
+                question,
+                Some(&fault),
+                Some(form),
+            )
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whoever decides has just entered the passphrase, signed in or not.
+async fn prove(visit: &Visit<'_>, form: &Form) -> Result<(Proved, Meta), SignInError> {
+    let passphrase = form.secret("passphrase");
+    let sign_in = &visit.door.sign_in;
+    if let Some(person) = &visit.person {
+        let proved = sign_in.prove_again(person, passphrase).await?;
+        return Ok((proved, person.meta()));
+    }
+    let email = form.text_or_empty("email");
+    Ok((sign_in.prove(email, passphrase).await?, Meta::new()))
+}
+
+fn apps_for<'v>(visit: &'v Visit<'_>) -> Result<&'v Apps, Problem> {
+    // No agent consents to itself (`access` 9).
+    if values(visit.request, "authorization").next().is_some() {
+        return Err(Problem::new(Code::HumanActionRequired));
+    }
+    let apps = visit.door.apps.as_ref();
+    apps.ok_or_else(|| Problem::new(Code::NoSuchPath))
+}
+
+/// Sends the browser to the app; the form is not posted again (`access` 13, K23).
+fn sent(url: &str) -> HttpResponse {
+    HttpResponse::SeeOther()
+        .insert_header((header::LOCATION, url))
+        .finish()
+}
+
+fn show(
+    visit: &Visit<'_>,
+    status: StatusCode,
+    question: &Question,
+    fault: Option<&str>,
+    form: Option<&Form>,
+) -> Result<HttpResponse, Problem> {
+    let request = &question.request;
+    let offer = request.requested.offer();
+    // What was ticked stays ticked when the page is shown again.
+    let ticked = |word: &str| match form {
+        Some(form) => form.all("scopes").any(|chosen| chosen == word),
+        None => offer.ticked.contains(word),
+    };
+    let choices = |words: &[&'static str]| {
+        let choice = |word: &&'static str| Choice {
+            word,
+            sentence: sentence(word, Providers::default()).unwrap_or_default(),
+            ticked: ticked(word),
+        };
+        words.iter().map(choice).collect::<Vec<_>>()
+    };
+    let registered_at = question.registered_at.to_string();
+    let page = Consent {
+        frame: visit.frame("/authorize"),
+        whither: shown(request),
+        on_this_computer: matches!(request.redirect.shown(), Shown::ThisComputer),
+        app: &question.app,
+        registered: registered_at.chars().take(10).collect(),
+        registered_at,
+        fault,
+        handle: question.handle.expose_secret(),
+        asking: format!("{} is asking for these", question.app),
+        asked: choices(&offer.open),
+        others: choices(&offer.folded),
+        expiries: EXPIRIES,
+        signed_in: visit.person.as_ref().map(|person| person.email.as_str()),
+        email: form.map_or("", |form| form.text_or_empty("email")),
+    };
+    html_leading_to(status, &page, &request.redirect.form_action_origin())
+}
+
+fn not_asked(visit: &Visit<'_>, error: ConsentError) -> Result<HttpResponse, Problem> {
+    let said = |status, title: &str, text: Cow<'_, str>| {
+        let page = Notice {
+            frame: visit.frame("/authorize"),
+            title,
+            text: &text,
+            next: None,
+        };
+        html(status, &page)
+    };
+    match error {
+        ConsentError::Page(error) => {
+            let text = format!("The app did not ask in a way that can be answered: {error}.");
+            said(StatusCode::BAD_REQUEST, "This app cannot be connected", text.into())
+        }
+        ConsentError::Told(url) => Ok(sent(&url)),
+        ConsentError::Spent => said(
+            StatusCode::BAD_REQUEST,
+            "This question is over",
+            "It was answered already, or stood open for more than ten minutes. Start again in the app.".into(),
+        ),
+        ConsentError::OtherSession => said(
+            StatusCode::FORBIDDEN,
+            "This question is not yours",
+            "It was shown in another session. Start again in the app.".into(),
+        ),
+        ConsentError::Store(error) => Err(sign_in_failed(error.into())),
+    }
+}
