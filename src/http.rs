@@ -18,6 +18,7 @@ pub mod rate_limit;
 pub mod request_id;
 pub mod respond;
 pub mod serve;
+pub mod session_lane;
 pub mod surface;
 pub mod transport;
 pub mod workers;

@@ -130,8 +130,10 @@ async fn answer(
         door: Arc::clone(door),
         caller,
         logged_id: exchange.logged_id.clone(),
+        ended: Arc::default(),
     };
-    pipeline::placed(door, demand, dispatch(turn, request, &messages)).await
+    let done = pipeline::placed(door, demand, dispatch(turn, request, &messages)).await;
+    pipeline::says_why(door, request, demand, done).await
 }
 
 /// One message after another: what a batch does, it does in its order.

@@ -191,7 +191,7 @@ pub struct Ownership {
 impl OwnerTuple {
     pub fn ownership(&self) -> Ownership {
         Ownership {
-            tenant_ref: reference("tenant", &self.tenant, 24),
+            tenant_ref: tenant_ref(&self.tenant),
             principal_ref: reference(
                 "principal",
                 &format!("{}\n{}", self.issuer, self.subject),
@@ -200,6 +200,11 @@ impl OwnerTuple {
             account_profile_ref: reference("account-profile", &self.profile, 24),
         }
     }
+}
+
+/// The public reference of a tenant.
+pub fn tenant_ref(tenant: &str) -> String {
+    reference("tenant", tenant, 24)
 }
 
 /// The public reference of an account binding.

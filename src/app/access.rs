@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod admission;
+pub mod bindings;
 pub mod clients;
 pub mod consents;
 pub mod grants;

@@ -85,6 +85,16 @@ impl Caller {
         std::iter::once(self.row_id).chain(self.rests_on).collect()
     }
 
+    /// What its credential's end means where there is no request any more that could be looked up
+    /// again: an app has to log in again, an unlinked identity cannot (`access` 2).
+    pub fn ended(&self) -> Code {
+        if self.rests_on.is_some() {
+            Code::Unauthorized
+        } else {
+            Code::AccountNotLinked
+        }
+    }
+
     /// What is recorded beside each event this caller causes.
     pub fn meta(&self) -> Meta {
         std::iter::once(("by".to_owned(), self.row_id.to_string())).collect()

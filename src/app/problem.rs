@@ -17,6 +17,8 @@ pub enum Code {
     MethodNotAllowed,
     BodyTimeout,
     Unauthorized,
+    /// The credential died while the request was under way. Doors look up what to say of it.
+    CredentialEnded,
     TenantRequired,
     TenantMismatch,
     AccountNotLinked,
@@ -25,6 +27,8 @@ pub enum Code {
     HostNotAllowed,
     OriginNotAllowed,
     HttpsRequired,
+    /// A browser lane was asked without a session.
+    SessionRequired,
     /// Only a person may do this, whatever the credential (`access` 9).
     HumanActionRequired,
     /// Pages have no limiter's own answer.
@@ -59,13 +63,14 @@ pub struct Row {
 }
 
 impl Code {
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 33] = [
         Self::InvalidRequest,
         Self::BodyTooLarge,
         Self::EncodingNotSupported,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::Unauthorized,
+        Self::CredentialEnded,
         Self::TenantRequired,
         Self::TenantMismatch,
         Self::AccountNotLinked,
@@ -74,6 +79,7 @@ impl Code {
         Self::HostNotAllowed,
         Self::OriginNotAllowed,
         Self::HttpsRequired,
+        Self::SessionRequired,
         Self::HumanActionRequired,
         Self::TooMany,
         Self::FormForged,
@@ -104,6 +110,7 @@ impl Code {
             Self::MethodNotAllowed => row("invalid_request", 405, "This method is not available here."),
             Self::BodyTimeout => row("invalid_request", 408, "The request body did not arrive in time."),
             Self::Unauthorized => row("unauthorized", 401, "A valid bearer token is required."),
+            Self::CredentialEnded => row("unauthorized", 401, "The credential has been revoked."),
             Self::TenantRequired => row("tenant_required", 401, "The token names no tenant."),
             Self::TenantMismatch => row("tenant_mismatch", 403, "A tenant header differs from the token's tenant."),
             Self::AccountNotLinked => row("account_not_linked", 403, "No active account is linked to this identity."),
@@ -112,6 +119,7 @@ impl Code {
             Self::HostNotAllowed => row("host_not_allowed", 403, "This host name is not served here."),
             Self::OriginNotAllowed => row("origin_not_allowed", 403, "This origin may not call the server."),
             Self::HttpsRequired => row("https_required", 403, "Use https."),
+            Self::SessionRequired => row("session_required", 401, "Sign in first."),
             Self::HumanActionRequired => row("human_action_required", 403, "Only a person can do this, in a browser."),
             Self::TooMany => again("rate_limited", 429, "Too many requests came from your address. Wait a minute, then try again."),
             Self::FormForged => row("cross_origin_forbidden", 403, "The form did not come from a page of this server that you opened in this session. Open the page again."),
@@ -206,8 +214,7 @@ impl Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            // A binding that was revoked while the command was under way.
-            StoreError::Revoked => Code::AccountNotLinked,
+            StoreError::Revoked => Code::CredentialEnded,
             StoreError::Overloaded
             | StoreError::Unavailable(_)
             | StoreError::TimedOut

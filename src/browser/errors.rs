@@ -22,7 +22,7 @@ struct Guide {
     details: &'static [(&'static str, &'static str)],
 }
 
-static GUIDES: [Guide; 24] = [
+static GUIDES: [Guide; 25] = [
     Guide {
         code: "invalid_request",
         meaning: "The request cannot be read or breaks a bound. Nothing was done, and a key that came with it can be \
@@ -47,6 +47,12 @@ static GUIDES: [Guide; 24] = [
             badly signed.",
         remedy: "Get a token from the authorization server that WWW-Authenticate leads to, and send it as \
             Authorization: Bearer, once.",
+        details: &[],
+    },
+    Guide {
+        code: "session_required",
+        meaning: "This address serves pages of this server, and nobody is signed in.",
+        remedy: "Sign in at /sign-in, then open the page again.",
         details: &[],
     },
     Guide {

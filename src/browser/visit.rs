@@ -177,21 +177,11 @@ fn check_origin(door: &Doors, request: &HttpRequest, rule: OriginRule) -> Result
         return Err(foreign());
     }
     match sole(request, "origin").map(HeaderValue::as_bytes) {
-        Some(origin) if origin == own_origin(door, request).as_bytes() => Ok(()),
+        Some(origin) if origin == pipeline::own_origin(door, request).as_bytes() => Ok(()),
         None if values(request, "origin").next().is_none() && rule == OriginRule::NotForeign => {
             Ok(())
         }
         _ => Err(foreign()),
-    }
-}
-
-/// The origin that a page of this server has in the browser that asks. The host has been admitted.
-fn own_origin(door: &Doors, request: &HttpRequest) -> String {
-    let host = sole(request, "host").and_then(|host| host.to_str().ok());
-    let base = door.base.origin();
-    match (host, base.split_once("://")) {
-        (Some(host), Some((scheme, _))) => format!("{scheme}://{}", host.to_ascii_lowercase()),
-        _ => base.to_owned(),
     }
 }
 

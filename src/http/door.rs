@@ -17,6 +17,7 @@ use super::protected_resource::ProtectedResource;
 use super::rate_limit::WindowLimiter;
 use super::surface::Surface;
 use super::transport::TransportRules;
+use crate::app::access::accounts::Accounts;
 use crate::app::access::admission::Admission;
 use crate::app::access::clients::Clients;
 use crate::app::access::consents::Consents;
@@ -47,6 +48,7 @@ pub struct Doors {
     pub workers: Workers,
     /// People with a browser, and the limits of their pages.
     pub sign_in: SignIn,
+    pub accounts: Accounts,
     pub pages: FaceLimits,
     /// The built-in authorization server. `None` where the public address has a path, below which an
     /// issuer cannot be found.
@@ -90,7 +92,7 @@ impl Doors {
             Surface::RunRest | Surface::Public => &self.rest,
             Surface::Mcp => &self.mcp,
             Surface::Workers => &self.worker,
-            Surface::Pages => &self.pages,
+            Surface::Pages | Surface::SessionLane => &self.pages,
             Surface::Issuer => self.apps.as_ref().map_or(&self.pages, |apps| &apps.limits),
         }
     }

@@ -102,10 +102,31 @@ where
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
     let admitted = admit(door, request, payload, demand, &mut exchange).await;
     let answered = match admitted {
-        Ok(admitted) => placed(door, demand, handler(admitted)).await,
+        Ok(admitted) => {
+            let done = placed(door, demand, handler(admitted)).await;
+            says_why(door, request, demand, done).await
+        }
         Err(stop) => Err(stop),
     };
     conclude(door, request, &exchange, answered, started)
+}
+
+/// What may be said of a credential that died while its request was under way, found by looking it up
+/// again: revoked, paused and unlinked are told apart (`access` 2, 4.1).
+pub(crate) async fn says_why<T>(
+    door: &Doors,
+    request: &HttpRequest,
+    demand: Demand,
+    done: Result<T, Stop>,
+) -> Result<T, Stop> {
+    match done {
+        Err(Stop::Problem(problem)) if problem.code == Code::CredentialEnded => {
+            let now = identify(door, request, demand).await;
+            // It lives again, or is another one: what was refused stays refused.
+            Err(now.err().unwrap_or(problem).into())
+        }
+        done => done,
+    }
 }
 
 /// Does `work` once there is a place for it.
@@ -317,6 +338,16 @@ pub(crate) fn sender_of(door: &Doors, request: &HttpRequest) -> IpAddr {
         forwarded_proto: &forwarded_proto,
     };
     door.transport.sender(&head).address
+}
+
+/// The origin that a page of this server has in the browser that asks. The host has been admitted.
+pub(crate) fn own_origin(door: &Doors, request: &HttpRequest) -> String {
+    let host = sole(request, "host").and_then(|host| host.to_str().ok());
+    let base = door.base.origin();
+    match (host, base.split_once("://")) {
+        (Some(host), Some((scheme, _))) => format!("{scheme}://{}", host.to_ascii_lowercase()),
+        _ => base.to_owned(),
+    }
 }
 
 fn peer_of(request: &HttpRequest) -> IpAddr {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::oauth;
 use super::pipeline::Exchange;
 use super::rate_limit::Verdict;
+use super::session_lane;
 use super::surface::Surface;
 use crate::app::agent::keyed::Reply;
 use crate::app::problem::{Code, Problem};
@@ -73,6 +74,9 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
     if exchange.surface == Surface::Issuer {
         return oauth::problem(problem);
     }
+    if exchange.surface == Surface::SessionLane {
+        return session_lane::problem(problem);
+    }
     let mut body = if exchange.wants_problem_json {
         json!({
             "type": format!("{}/errors/{}", base.as_str(), row.code),
@@ -126,7 +130,10 @@ pub fn envelope(problem: &Problem, request_id: Option<&str>) -> Value {
 
 /// `WWW-Authenticate` of a 401 or of a missing scope (`agent-api` 10.7, `access` 4.1).
 pub fn challenge(problem: &Problem, surface: Surface, base: &BaseUrl) -> Option<String> {
-    let (error, scopes) = if matches!(problem.code, Code::Unauthorized | Code::TenantRequired) {
+    let (error, scopes) = if matches!(
+        problem.code,
+        Code::Unauthorized | Code::CredentialEnded | Code::TenantRequired
+    ) {
         (
             "invalid_token",
             "helix.agent_runs.read helix.agent_runs.write".to_owned(),

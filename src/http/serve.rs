@@ -8,7 +8,7 @@ use actix_web::web::{self, Data};
 use actix_web::{App, HttpResponse, HttpServer};
 
 use super::door::Readiness;
-use super::{agent, discovery, health, oauth, protected_resource, workers};
+use super::{agent, discovery, health, oauth, protected_resource, session_lane, workers};
 use crate::browser;
 use crate::metrics::Metrics;
 
@@ -30,6 +30,7 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
             .configure(crate::mcp::configure)
             .configure(protected_resource::configure)
             .configure(oauth::configure)
+            .configure(session_lane::configure)
             .configure(discovery::configure)
             .configure(browser::configure)
             .default_service(web::to(agent::unknown_path))

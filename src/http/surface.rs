@@ -12,6 +12,8 @@ pub enum Surface {
     Public,
     /// Pages for somebody who is signed in, or wants to be.
     Pages,
+    /// JSON for the pages of this origin, by session.
+    SessionLane,
     /// The endpoints of the built-in authorization server.
     Issuer,
 }
@@ -21,7 +23,9 @@ impl Surface {
         match self {
             Self::RunRest => request_id::Origin::AgentRuns,
             Self::Mcp => request_id::Origin::Mcp,
-            Self::Workers | Self::Public | Self::Pages | Self::Issuer => request_id::Origin::Other,
+            Self::Workers | Self::Public | Self::Pages | Self::SessionLane | Self::Issuer => {
+                request_id::Origin::Other
+            }
         }
     }
 
@@ -30,9 +34,12 @@ impl Surface {
     pub(super) fn admits_pages_of(self) -> PagesOf {
         match self {
             Self::Issuer => PagesOf::AnySite,
-            Self::RunRest | Self::Mcp | Self::Workers | Self::Public | Self::Pages => {
-                PagesOf::Admitted
-            }
+            Self::RunRest
+            | Self::Mcp
+            | Self::Workers
+            | Self::Public
+            | Self::Pages
+            | Self::SessionLane => PagesOf::Admitted,
         }
     }
 
@@ -42,7 +49,7 @@ impl Surface {
         match self {
             Self::RunRest => Some("/.well-known/oauth-protected-resource"),
             Self::Mcp => Some("/.well-known/oauth-protected-resource/mcp"),
-            Self::Workers | Self::Public | Self::Pages | Self::Issuer => None,
+            Self::Workers | Self::Public | Self::Pages | Self::SessionLane | Self::Issuer => None,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! rmcp never sees a credential: it is given the message, the headers of the protocol and the caller
 //! that the pipeline has found.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use actix_web::HttpRequest;
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use super::handler::AgentTools;
 use super::{catalog, envelope, internal};
 use crate::app::caller::Caller;
-use crate::app::problem::Problem;
+use crate::app::problem::{Code, Problem};
 use crate::http::door::Doors;
 use crate::http::pipeline::values;
 
@@ -41,6 +42,8 @@ pub struct Turn {
     pub caller: Arc<Caller>,
     /// The request's id as logs may show it.
     pub logged_id: String,
+    /// Raised when the caller's credential died in the middle: that is no result of a tool.
+    pub ended: Arc<AtomicBool>,
 }
 
 /// What became of one message.
@@ -107,8 +110,12 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
         }
     }
     let mut inner = inner.body(Full::<Bytes>::from(text)).map_err(internal)?;
+    let ended = Arc::clone(&turn.ended);
     inner.extensions_mut().insert(turn);
     let response = SERVICE.handle(inner).await;
+    if ended.load(Ordering::Acquire) {
+        return Err(Problem::new(Code::CredentialEnded));
+    }
     let status = StatusCode::from_u16(response.status().as_u16()).map_err(internal)?;
     if status.is_server_error() {
         return Ok(refused(status, INTERNAL, &Value::Null));

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -125,6 +126,9 @@ impl rmcp::ServerHandler for AgentTools {
 
 /// A failure as a result: the run error envelope, and the challenge where a scope is missing.
 fn failed(turn: &Turn, problem: &Problem) -> CallToolResult {
+    if problem.code == Code::CredentialEnded {
+        turn.ended.store(true, Ordering::Release);
+    }
     let value = respond::envelope(problem, None);
     let mut result = carrying(CallToolResult::error(Vec::new()), value);
     if problem.code == Code::InsufficientScope

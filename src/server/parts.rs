@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::StartError;
+use crate::app::access::accounts::Accounts;
 use crate::app::access::admission::{Admission, DeveloperRule};
 use crate::app::access::clients::Clients;
 use crate::app::access::consents::Consents;
@@ -156,6 +157,7 @@ pub(super) fn agent_door(
         worker: face_limits(config.limits.worker),
         workers: Workers::new(runs.clone()),
         sign_in: SignIn::new(Arc::clone(core)),
+        accounts: Accounts::new(Arc::clone(core)),
         apps: apps(config, core, &base),
         pages: FaceLimits {
             body: PAGE_BODY,

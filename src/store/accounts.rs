@@ -1,5 +1,6 @@
 //! Reading accounts and bindings: the rows every credential resolves to (`access` 2).
 
+use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
@@ -64,6 +65,7 @@ pub async fn key_id(pool: &PgPool, account: Uuid) -> Result<Option<Uuid>, StoreE
 /// Where a binding is kept.
 #[derive(Debug, Clone)]
 pub struct BindingPlace {
+    pub account: Uuid,
     pub tuple_mac: Vec<u8>,
     pub stream: Uuid,
     pub row_id: Uuid,
@@ -77,20 +79,43 @@ pub async fn binding(
 ) -> Result<Option<BindingPlace>, StoreError> {
     let row = in_time(
         sqlx::query(
-            "select tuple_mac, stream_id, row_id, key_id from access.agent_binding
+            "select account_id, tuple_mac, stream_id, row_id, key_id from access.agent_binding
           where ref_mac = $1",
         )
         .bind(&ref_mac[..])
         .fetch_optional(pool),
     )
     .await?;
-    let Some(row) = row else { return Ok(None) };
-    Ok(Some(BindingPlace {
+    row.as_ref().map(place_of).transpose()
+}
+
+/// Bindings of an account, revoked ones too, at most `limit`.
+pub async fn bindings_of(
+    pool: &PgPool,
+    account: Uuid,
+    limit: i64,
+) -> Result<Vec<BindingPlace>, StoreError> {
+    let rows = in_time(
+        sqlx::query(
+            "select account_id, tuple_mac, stream_id, row_id, key_id from access.agent_binding
+              where account_id = $1 order by linked_at_ms desc limit $2",
+        )
+        .bind(account)
+        .bind(limit)
+        .fetch_all(pool),
+    )
+    .await?;
+    rows.iter().map(place_of).collect()
+}
+
+fn place_of(row: &PgRow) -> Result<BindingPlace, StoreError> {
+    Ok(BindingPlace {
+        account: row.try_get("account_id")?,
         tuple_mac: row.try_get("tuple_mac")?,
         stream: row.try_get("stream_id")?,
         row_id: row.try_get("row_id")?,
         key_id: row.try_get("key_id")?,
-    }))
+    })
 }
 
 /// One line of the account list, its texts still sealed.

@@ -1,10 +1,12 @@
 //! Accounts, the built-in authorization server and connections.
 
 mod app;
+mod bindings;
 mod browser;
 mod codes;
 mod connections;
 mod consent;
+mod midway;
 mod registration;
 mod revocation;
 mod setup;

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::store::accounts::{self, ListedAccount};
-use crate::store::append::{Append, Priority};
+use crate::store::append::Append;
 use crate::store::keyring::Keyring;
 use crate::store::ledger::{BindingRow, LedgerChange};
 use crate::store::log::{ExecuteError, Log, Meta, Stream};
@@ -50,9 +50,9 @@ pub(super) struct AccountBody {
 
 #[derive(Debug)]
 pub struct Accounts {
-    core: Arc<Core>,
+    pub(super) core: Arc<Core>,
     log: Log<Account>,
-    bindings: Log<AgentAccount>,
+    pub(super) bindings: Log<AgentAccount>,
 }
 
 impl Accounts {
@@ -186,9 +186,7 @@ impl Accounts {
             &tuple.provider,
             &tuple.subject,
         );
-        let mac = ref_mac(&self.core.keyring, &reference);
-        let found = accounts::binding(&self.core.pool, &mac).await?;
-        Ok(found.ok_or(AccountsError::NoBinding)?.row_id)
+        Ok(self.place_of(&reference).await?.row_id)
     }
 
     async fn link_provider(
@@ -238,47 +236,9 @@ impl Accounts {
 
     /// Revokes a binding. Every credential of its tuple is refused from the commit on.
     pub async fn unlink(&self, reference: &str) -> Result<(), AccountsError> {
-        let found =
-            accounts::binding(&self.core.pool, &ref_mac(&self.core.keyring, reference)).await?;
-        let found = found.ok_or(AccountsError::NoBinding)?;
-        let owner = self
-            .core
-            .keyring
-            .owner("agent-binding-owner", &[&found.tuple_mac]);
-        let lane = self.core.lane(&owner).await?;
-        let key = self
-            .core
-            .key(Some(found.key_id))
-            .await?
-            .ok_or(AccountsError::NoBinding)?;
-        let id = found.stream;
-        let stream = Stream {
-            id,
-            lane,
-            owner,
-            key,
-        };
-        let stamp = self.core.clock.stamp();
-        let reason = field("reason", "unlinked by the operator")?;
-        let change = LedgerChange::Revoke {
-            row_id: found.row_id,
-            reason: "unlinked_by_operator",
-            at_ms: stamp.at.millis(),
-        };
-        self.bindings
-            .execute_with(
-                &stream,
-                &AgentAccountCommand::Revoke { reason },
-                stamp,
-                &Meta::new(),
-                |append| Append {
-                    ledger: vec![change.clone()],
-                    priority: Priority::Withdrawal,
-                    ..append
-                },
-            )
-            .await?;
-        Ok(())
+        let place = self.place_of(reference).await?;
+        self.revoke_binding(&place, "unlinked_by_operator", &Meta::new())
+            .await
     }
 
     async fn key_of(&self, account: AccountId) -> Result<Arc<DataKey>, AccountsError> {
@@ -462,7 +422,7 @@ fn binding_place(stream: Uuid) -> String {
     format!("{stream}/binding")
 }
 
-fn ref_mac(keyring: &Keyring, reference: &str) -> [u8; 32] {
+pub(super) fn ref_mac(keyring: &Keyring, reference: &str) -> [u8; 32] {
     keyring.mac("binding-ref", &[reference.as_bytes()])
 }
 

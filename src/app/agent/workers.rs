@@ -151,7 +151,7 @@ impl Workers {
             let token = fresh_token()?;
             let fence = fence(worker, &token);
             let claimed = offers::claim(&self.core().pool, &fence, capabilities).await;
-            let Some(claim) = claimed.map_err(of_store)? else {
+            let Some(claim) = claimed.map_err(Problem::from)? else {
                 return Ok(None);
             };
             // A run that was erased or has moved on in this moment leaves nothing to work on; its
@@ -202,7 +202,7 @@ impl Workers {
             lease_expires_at: Timestamp::from_millis(until_ms),
             orders,
         };
-        match beat.map_err(of_store)? {
+        match beat.map_err(Problem::from)? {
             Beat::Held { until_ms } => Ok(heard(until_ms, Orders::GoOn)),
             Beat::Stopped { until_ms } => Ok(heard(until_ms, Orders::Stop)),
             Beat::Fenced => Err(fenced()),
@@ -228,7 +228,7 @@ impl Workers {
         let sealed = mailbox::seal(&key, &mailbox::request_place(message), &ask)?;
         match offers::post(&core.pool, &fence, message, &sealed)
             .await
-            .map_err(of_store)?
+            .map_err(Problem::from)?
         {
             Posted::At(moved) => core.hub.publish(found.offer.id, moved),
             Posted::TooMany => return Err(Problem::new(Code::Unavailable)),
@@ -251,7 +251,7 @@ impl Workers {
         loop {
             let heard = changes.seen();
             let found = offers::reply(&core.pool, fence, offer, message).await;
-            let seen = match found.map_err(of_store)? {
+            let seen = match found.map_err(Problem::from)? {
                 Reply::Answered(answer) => return Ok(answer),
                 Reply::Waiting(moved) => moved.max(heard),
                 Reply::Fenced => return Err(fenced()),
@@ -268,7 +268,7 @@ impl Workers {
 
     async fn found(&self, fence: &Fence) -> Result<Found, Problem> {
         let found = offers::find(&self.core().pool, fence).await;
-        found.map_err(of_store)?.ok_or_else(fenced)
+        found.map_err(Problem::from)?.ok_or_else(fenced)
     }
 }
 
@@ -314,15 +314,6 @@ fn fence(worker: WorkerCaller, turn_token: &SecretString) -> Fence {
 
 fn fenced() -> Problem {
     Problem::new(Code::AttemptFenced)
-}
-
-/// A worker whose token was revoked in this moment is told so, and not about accounts.
-fn of_store(error: StoreError) -> Problem {
-    if matches!(error, StoreError::Revoked) {
-        Problem::new(Code::Unauthorized)
-    } else {
-        error.into()
-    }
 }
 
 /// The input is a person's words.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::runs::{no_parameters, segment};
 use crate::app::agent::reads::{EventsQuery, MAX_WAIT_MS, RunLog};
 use crate::app::caller::{Caller, SCOPE_READ};
-use crate::app::problem::Problem;
+use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::http::door::{Door, Doors, Readiness};
 use crate::http::permits::Demand;
@@ -165,7 +165,14 @@ impl Following {
                 .await
             {
                 Ok(page) => page,
-                Err(problem) => return Some(self.close(problem.code.row().code)),
+                Err(problem) => {
+                    let code = if problem.code == Code::CredentialEnded {
+                        self.caller.ended()
+                    } else {
+                        problem.code
+                    };
+                    return Some(self.close(code.row().code));
+                }
             };
             if let Some(last) = page.events.last() {
                 self.after = last.seq;

@@ -73,12 +73,16 @@ impl<'a> Browser<'a> {
         Answer::of(self.request(Method::GET, path)).await
     }
 
+    /// A request as the script of a page sends it.
+    pub fn lane(&self, method: Method, path: &str) -> RequestBuilder {
+        self.request(method, path)
+            .header("Origin", self.app.url_of(self.server, ""))
+            .header("Sec-Fetch-Site", "same-origin")
+    }
+
     /// A form as its page sends it.
     pub fn form(&self, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
-        let origin = self.app.url_of(self.server, "");
-        self.request(Method::POST, path)
-            .header("Origin", origin)
-            .header("Sec-Fetch-Site", "same-origin")
+        self.lane(Method::POST, path)
             .header("Content-Type", "application/x-www-form-urlencoded")
             .body(encoded(fields))
     }

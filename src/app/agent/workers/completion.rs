@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::request::CompleteRequest;
-use super::{LOOK_EVERY, PATIENCE, Workers, fence, fenced, mailbox, of_store, receipt};
+use super::{LOOK_EVERY, PATIENCE, Workers, fence, fenced, mailbox, receipt};
 use crate::app::access::worker_tokens::WorkerCaller;
 use crate::app::problem::{Code, Problem};
 use crate::store::offers::{self, Beat, Fence, Found, Handed};
@@ -45,7 +45,7 @@ impl Workers {
         let message = core.ids.uuid();
         let sealed = mailbox::seal(&key, &mailbox::request_place(message), &request.product)?;
         let handed = offers::hand_in(&core.pool, fence, message, &sealed, mac).await;
-        if let Handed::In(moved) = handed.map_err(of_store)? {
+        if let Handed::In(moved) = handed.map_err(Problem::from)? {
             core.hub.publish(found.offer.id, moved);
         }
         Ok(())
@@ -62,7 +62,9 @@ impl Workers {
             if let Some(ended) = receipt::of(core, offer).await? {
                 return ended.ok_or_else(fenced);
             }
-            let beat = offers::beat(&core.pool, fence).await.map_err(of_store)?;
+            let beat = offers::beat(&core.pool, fence)
+                .await
+                .map_err(Problem::from)?;
             if beat == Beat::Fenced {
                 // The process that had the product is gone, or has just ended the turn.
                 let ended = receipt::of(core, offer).await?;
