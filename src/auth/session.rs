@@ -17,6 +17,7 @@ pub const LIFE_MS: i64 = 7 * 86_400_000;
 
 const PREFIXED: &str = "__Host-helix_session";
 const PLAIN: &str = "helix_session";
+const KNOWN: &str = "helix_known";
 
 /// The cookie's name at a public address.
 pub fn name(base: &BaseUrl) -> &'static str {
@@ -44,15 +45,33 @@ fn made(base: &BaseUrl, value: String, life: Duration) -> Cookie<'static> {
         .finish()
 }
 
-/// The hash of the one session in the `Cookie` headers of a request. Two cookies of the name are none:
-/// one of them is somebody else's.
-pub fn presented(base: &BaseUrl, headers: &[&[u8]]) -> Option<[u8; 32]> {
-    let wanted = name(base);
-    let mut found = headers
+/// Remembers that this browser signed in to an account, so that a flood of wrong passphrases from
+/// elsewhere does not make its owner wait. It lets nobody in.
+pub fn known(base: &BaseUrl, mark: String) -> Cookie<'static> {
+    let mut cookie = made(base, mark, Duration::days(365));
+    cookie.set_name(KNOWN);
+    cookie.set_path("/");
+    cookie
+}
+
+/// Whether one of the cookies is that mark.
+pub fn is_known(headers: &[&[u8]], mark: &str) -> bool {
+    pairs(headers).any(|(name, value)| name == KNOWN && value == mark)
+}
+
+fn pairs<'h>(headers: &[&'h [u8]]) -> impl Iterator<Item = (&'h str, &'h str)> {
+    headers
         .iter()
         .filter_map(|header| std::str::from_utf8(header).ok())
         .flat_map(|header| header.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
+}
+
+/// The hash of the one session in the `Cookie` headers of a request. Two cookies of the name are none:
+/// one of them is somebody else's.
+pub fn presented(base: &BaseUrl, headers: &[&[u8]]) -> Option<[u8; 32]> {
+    let wanted = name(base);
+    let mut found = pairs(headers)
         .filter(|(name, _)| *name == wanted)
         .map(|(_, value)| value);
     let token = found.next().filter(|_| found.next().is_none())?;

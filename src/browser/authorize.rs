@@ -10,7 +10,7 @@ use askama::Template;
 use secrecy::ExposeSecret;
 
 use super::form::Form;
-use super::sign_in::{internal as sign_in_failed, refused};
+use super::sign_in::{internal as sign_in_failed, refused, wait_of, waiting};
 use super::visit::{self, Admits, OriginRule, Rules, Visit};
 use super::{Frame, Notice, html, html_leading_to};
 use crate::app::access::consents::{ConsentError, Question};
@@ -128,8 +128,10 @@ async fn allow(
     let (proved, meta) = match prove(visit, form).await {
         Ok(proved) => proved,
         Err(error) => {
+            let wait = wait_of(&error);
             let (status, fault) = refused(error)?;
-            return show(visit, status, question, Some(&fault), Some(form));
+            let shown = show(visit, status, question, Some(&fault), Some(form))?;
+            return Ok(waiting(shown, wait));
         }
     };
     let earlier = if form.text("keep_existing") == Some("1") {
@@ -167,11 +169,14 @@ async fn prove(visit: &Visit<'_>, form: &Form) -> Result<(Proved, Meta), SignInE
     let passphrase = form.secret("passphrase");
     let sign_in = &visit.door.sign_in;
     if let Some(person) = &visit.person {
-        let proved = sign_in.prove_again(person, passphrase).await?;
+        let origin = visit.origin(&person.email);
+        let proved = sign_in.prove_again(person, passphrase, &origin).await?;
         return Ok((proved, person.meta()));
     }
     let email = form.text_or_empty("email");
-    Ok((sign_in.prove(email, passphrase).await?, Meta::new()))
+    let origin = visit.origin(email);
+    let proved = sign_in.prove(email, passphrase, &origin).await?;
+    Ok((proved, Meta::new()))
 }
 
 fn apps_for<'v>(visit: &'v Visit<'_>) -> Result<&'v Apps, Problem> {

@@ -66,11 +66,25 @@ async fn sign_in(Door(door): Door, request: HttpRequest, payload: Payload) -> Ht
         );
         let passphrase = form.secret("passphrase");
         let device = device_of(&request);
-        match door.sign_in.sign_in(email, passphrase, device).await {
-            Ok(started) => Ok(handed(visit, &started, next)),
+        let origin = visit.origin(email);
+        match door
+            .sign_in
+            .sign_in(email, passphrase, &origin, device)
+            .await
+        {
+            Ok(started) => {
+                let mut response = handed(visit, &started, next);
+                let mark = door.sign_in.known_browser(email);
+                set(&mut response, &session::known(&door.base, mark));
+                Ok(response)
+            }
             Err(error) => {
+                let wait = wait_of(&error);
                 let (status, fault) = refused(error)?;
-                show(visit, status, Some(&fault), next, email)
+                Ok(waiting(
+                    show(visit, status, Some(&fault), next, email)?,
+                    wait,
+                ))
             }
         }
     })
@@ -141,6 +155,12 @@ pub(super) fn refused(error: SignInError) -> Result<(StatusCode, Cow<'static, st
             StatusCode::FORBIDDEN,
             "The address of this account has not been confirmed yet. Open the link that was sent to it.",
         ),
+        SignInError::Wait(seconds) => Ok((
+            StatusCode::TOO_MANY_REQUESTS,
+            Cow::Owned(format!(
+                "That failed too often. Try again in {seconds} seconds."
+            )),
+        )),
         SignInError::Busy => said(
             StatusCode::TOO_MANY_REQUESTS,
             "Many people are signing in right now. Try again in a moment.",
@@ -165,6 +185,29 @@ pub(super) fn refused(error: SignInError) -> Result<(StatusCode, Cow<'static, st
         )),
         other @ SignInError::Account(_) => Err(internal(other)),
     }
+}
+
+/// Seconds until the next try, where one has to wait.
+pub(super) fn wait_of(error: &SignInError) -> Option<u64> {
+    match error {
+        SignInError::Wait(seconds) => Some(*seconds),
+        SignInError::Busy => Some(2),
+        SignInError::Wrong
+        | SignInError::Unverified
+        | SignInError::PassphraseLength
+        | SignInError::PassphrasesDiffer
+        | SignInError::LinkSpent
+        | SignInError::HasOwner
+        | SignInError::Account(_) => None,
+    }
+}
+
+pub(super) fn waiting(mut page: HttpResponse, seconds: Option<u64>) -> HttpResponse {
+    if let Some(seconds) = seconds {
+        let wait = HeaderValue::from(seconds);
+        page.headers_mut().insert(header::RETRY_AFTER, wait);
+    }
+    page
 }
 
 pub(super) fn internal(error: SignInError) -> Problem {

@@ -14,12 +14,14 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::form::Form;
 use super::{Frame, Reader};
-use crate::app::access::sign_in::Person;
+use crate::app::access::sign_in::{Origin, Person};
 use crate::app::problem::{Code, Problem};
+use crate::auth::oauth::throttle::Browser;
 use crate::auth::session;
 use crate::http::door::Doors;
 use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Exchange, Stop, header_text, sole, values};
+use crate::http::rate_limit::address_key;
 use crate::http::surface::Surface;
 
 /// What a page knows of the request it answers.
@@ -41,6 +43,20 @@ impl Visit<'_> {
                 csrf: person.csrf.as_str(),
             }),
             ..frame
+        }
+    }
+
+    /// Where a passphrase for `email` is entered.
+    pub fn origin(&self, email: &str) -> Origin {
+        let cookies: Vec<&[u8]> = values(self.request, "cookie").collect();
+        let mark = self.door.sign_in.known_browser(email);
+        Origin {
+            address: address_key(self.sender),
+            browser: if session::is_known(&cookies, &mark) {
+                Browser::SignedInBefore
+            } else {
+                Browser::Unknown
+            },
         }
     }
 

@@ -133,16 +133,13 @@ fn failed(error: AccountsError) -> Problem {
 /// A failure in the lane's own envelope: a fixed message for each code.
 pub(super) fn problem(problem: &Problem) -> HttpResponse {
     let row = problem.code.row();
-    let (error, message) = match problem.code {
-        Code::SessionRequired => (row.code, row.message),
-        Code::FormForged => (
-            "agent_account_binding_cross_origin_forbidden",
-            "Send this from a page of this server.",
-        ),
-        Code::NoSuchPath => ("binding_not_found", "There is no such binding."),
-        _ if row.status >= 500 => ("internal_error", "Something went wrong inside the server."),
-        _ if row.status == 400 => ("invalid_request", "The request is not valid."),
-        _ => (row.code, row.message),
+    let (error, message) = if problem.code == Code::FormForged {
+        let error = "agent_account_binding_cross_origin_forbidden";
+        (error, "Send this from a page of this server.")
+    } else if problem.code == Code::NoSuchPath {
+        ("binding_not_found", "There is no such binding.")
+    } else {
+        (row.code, row.message)
     };
     let body = json!({
         "schema": "helix.agent_account_binding_error.v1",

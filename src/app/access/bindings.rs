@@ -55,7 +55,7 @@ impl Accounts {
                 .await?;
             listed.extend(seen(&loaded.state));
         }
-        listed.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
+        listed.sort_by_key(|binding| std::cmp::Reverse(binding.updated_at));
         Ok(listed)
     }
 

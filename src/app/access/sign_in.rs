@@ -5,6 +5,7 @@
 //! ended. Deliberately absent: cookies and forms, which are the browser's.
 
 mod person;
+mod tries;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -35,7 +36,10 @@ use crate::store::people::SignInRow;
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError, handles, people};
 
+use tries::Tries;
+
 pub use person::Person;
+pub use tries::Origin;
 
 /// The kind in the text of a one-time link (`access` 1.1).
 pub const LINK_KIND: &str = "lk";
@@ -49,6 +53,8 @@ pub enum SignInError {
     Wrong,
     #[error("the address of the account is not confirmed")]
     Unverified,
+    #[error("too many failed; the next try is in {0} s")]
+    Wait(u64),
     #[error("too many passphrases are being checked")]
     Busy,
     #[error("the passphrase is too short or too long")]
@@ -139,6 +145,7 @@ pub struct SignIn {
     core: Arc<Core>,
     log: Log<Account>,
     passphrases: Passphrases,
+    tries: Tries,
 }
 
 impl SignIn {
@@ -146,6 +153,7 @@ impl SignIn {
         Self {
             log: Log::new(Arc::clone(&core)),
             passphrases: Passphrases::default(),
+            tries: Tries::default(),
             core,
         }
     }
@@ -263,10 +271,14 @@ impl SignIn {
         &self,
         email: &str,
         passphrase: SecretString,
+        origin: &Origin,
     ) -> Result<Proved, SignInError> {
         let mac = accounts::email_mac(&self.core.keyring, email);
+        self.count(&mac, origin)?;
         let found = people::by_email(&self.core.admissions, &mac).await?;
-        self.judge(found, passphrase).await
+        let judged = self.judge(found, passphrase).await;
+        self.note(&mac, origin, &judged);
+        judged
     }
 
     /// The same, of somebody who is signed in.
@@ -274,13 +286,42 @@ impl SignIn {
         &self,
         person: &Person,
         passphrase: SecretString,
+        origin: &Origin,
     ) -> Result<Proved, SignInError> {
+        let mac = accounts::email_mac(&self.core.keyring, &person.email);
+        self.count(&mac, origin)?;
         let account = person.account.uuid();
         let found = people::by_account(&self.core.admissions, account).await?;
-        let proved = self.judge(found, passphrase).await?;
+        let judged = self.judge(found, passphrase).await;
+        self.note(&mac, origin, &judged);
+        let proved = judged?;
         let at_ms = self.core.clock.now().millis();
         people::note_proof(&self.core.pool, person.session.uuid(), at_ms).await?;
         Ok(proved)
+    }
+
+    /// Nothing is looked up and nothing hashed for somebody who has to wait.
+    fn count(&self, email_mac: &[u8; 32], origin: &Origin) -> Result<(), SignInError> {
+        let admitted = self.tries.admit(email_mac, origin, self.now_ms());
+        admitted.map_err(SignInError::Wait)
+    }
+
+    fn note(&self, email_mac: &[u8; 32], origin: &Origin, judged: &Result<Proved, SignInError>) {
+        match judged {
+            Ok(_) => self.tries.succeeded(email_mac, origin),
+            Err(SignInError::Wrong) => self.tries.failed(email_mac, origin, self.now_ms()),
+            Err(_) => {}
+        }
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.core.clock.now().millis()).unwrap_or(0)
+    }
+
+    /// What tells a browser that signed in to an address before. It lets nobody in.
+    pub fn known_browser(&self, email: &str) -> String {
+        let mac = accounts::email_mac(&self.core.keyring, email);
+        hex::encode(self.core.keyring.mac("known-browser", &[&mac]))
     }
 
     async fn judge(
@@ -314,9 +355,10 @@ impl SignIn {
         &self,
         email: &str,
         passphrase: SecretString,
+        origin: &Origin,
         device: Text<120>,
     ) -> Result<Started, SignInError> {
-        let proved = self.prove(email, passphrase).await?;
+        let proved = self.prove(email, passphrase, origin).await?;
         let stamp = self.core.clock.stamp();
         let stream = self.stream(&proved).await?;
         let opened = self.new_session(proved.account, stream.lane, device, stamp)?;

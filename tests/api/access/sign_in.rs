@@ -134,3 +134,20 @@ async fn a_cookie_alone_changes_nothing() {
     post(Some(&own), Some("same-origin"), &body).await.ok(303);
     browser.get("/").await.ok(303);
 }
+
+#[tokio::test]
+async fn failing_again_and_again_makes_one_wait_and_locks_nobody_out() {
+    let app = TestApp::issuing().await;
+    let owner = Browser::of_owner(&app).await;
+    let mut thief = Browser::new(&app);
+    for _ in 0..6 {
+        thief.sign_in(EMAIL, "a wrong passphrase").await.ok(401);
+    }
+    let told = thief.sign_in(EMAIL, "a wrong passphrase").await.ok(429);
+    assert_eq!(told.header("retry-after"), "2");
+    // The right one waits as well: nothing was looked at.
+    thief.sign_in(EMAIL, PASSPHRASE).await.ok(429);
+    owner.get("/").await.ok(200);
+    app.advance(std::time::Duration::from_secs(3)).await;
+    thief.sign_in(EMAIL, PASSPHRASE).await.ok(303);
+}
