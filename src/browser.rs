@@ -4,6 +4,7 @@
 //! script or style; templates escape what they are given; what is for one person is stored nowhere on
 //! the way. Deliberately absent: any rule about who may do what.
 
+pub mod account;
 pub mod agent_access;
 pub mod authorize;
 pub mod connections;
@@ -40,7 +41,7 @@ pub const PAGES: [(&str, Page); 5] = [
 ];
 
 /// Pages and forms of people.
-pub const ROUTES: [(&str, &str); 13] = [
+pub const ROUTES: [(&str, &str); 19] = [
     ("GET", "/"),
     ("GET", "/setup/{link}"),
     ("POST", "/setup/{link}"),
@@ -49,6 +50,12 @@ pub const ROUTES: [(&str, &str); 13] = [
     ("POST", "/sign-out"),
     ("GET", "/authorize"),
     ("POST", "/authorize"),
+    ("GET", "/account"),
+    ("POST", "/account/passphrase"),
+    ("POST", "/account/recovery-sheet"),
+    ("POST", "/account/delete"),
+    ("GET", "/recover"),
+    ("POST", "/recover"),
     ("GET", "/connections"),
     ("POST", "/connections/revoke"),
     ("POST", "/connections/pause"),
@@ -69,6 +76,7 @@ pub fn configure(config: &mut ServiceConfig) {
     for (path, make) in DOCUMENTS {
         config.service(public::document(path, make));
     }
+    account::configure(config);
     authorize::configure(config);
     connections::configure(config);
     home::configure(config);

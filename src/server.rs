@@ -20,6 +20,7 @@ use crate::http::serve;
 use crate::metrics::Metrics;
 use crate::store::keyring::KeyringError;
 use crate::store::{Core, CoreConfig};
+use crate::worker::cleanup::Cleanup;
 use crate::worker::offers::Offers;
 use crate::worker::outbox::{Outbox, OutboxSettings};
 use crate::worker::projector::Projectors;
@@ -131,6 +132,7 @@ impl Running {
         tasks.spawn(sweeper.clone().run());
         let projectors = Projectors::new(Arc::clone(runs.core()));
         tasks.spawn(projectors.clone().run());
+        tasks.spawn(Cleanup::new(Arc::clone(runs.core())).run());
         let settings = OutboxSettings::new(parts::webhook_reach(config));
         let outbox = Outbox::new(Arc::clone(runs.core()), settings);
         tasks.spawn(outbox.clone().run());

@@ -1,5 +1,6 @@
 //! What runs beside the requests.
 
+pub mod cleanup;
 pub mod offers;
 pub mod outbox;
 pub mod projector;

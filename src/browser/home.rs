@@ -7,6 +7,7 @@ use askama::Template;
 
 use super::visit::{self, Admits};
 use super::{Frame, html};
+use crate::app::access::grants::{GrantLine, GrantState};
 use crate::http::door::Door;
 use crate::mcp::PATH;
 
@@ -17,6 +18,7 @@ struct Home<'a> {
     name: &'a str,
     /// Connected apps.
     apps: usize,
+    has_sheet: bool,
     mcp: String,
 }
 
@@ -26,14 +28,20 @@ pub fn configure(config: &mut ServiceConfig) {
 
 async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
     visit::read(&door, &request, Admits::SignedIn, async |visit| {
-        let name = visit
-            .person
-            .as_ref()
-            .map_or("", |person| person.name.as_str());
+        let Some(person) = &visit.person else {
+            return Ok(visit.see("/sign-in"));
+        };
+        let listed = match &door.apps {
+            Some(apps) => apps.grants.list(person).await?,
+            None => Vec::new(),
+        };
+        let connected =
+            |line: &&GrantLine| matches!(line.state, GrantState::Live | GrantState::Paused);
         let page = Home {
             frame: visit.frame("/"),
-            name,
-            apps: 0,
+            name: &person.name,
+            apps: listed.iter().filter(connected).count(),
+            has_sheet: door.sign_in.has_sheet(person).await?,
             mcp: format!("{}{PATH}", door.base.as_str()),
         };
         html(StatusCode::OK, &page)

@@ -18,6 +18,7 @@ use crate::app::access::accounts::AccountsError;
 use crate::app::access::sign_in::{SignInError, Started};
 use crate::app::problem::{Code, Problem};
 use crate::auth::session;
+use crate::config::BaseUrl;
 use crate::http::door::Door;
 use crate::http::permits::Demand;
 use crate::http::pipeline::header_text;
@@ -104,9 +105,7 @@ async fn sign_out(Door(door): Door, request: HttpRequest, payload: Payload) -> H
                 .end_session(person, person.session, SignOff::SignOut);
             ended.await.map_err(internal)?;
         }
-        let mut response = visit.see("/sign-in");
-        set(&mut response, &session::cleared(&door.base));
-        Ok(response)
+        Ok(signed_out(visit.see("/sign-in"), &door.base))
     })
     .await
 }
@@ -134,6 +133,12 @@ pub(super) fn handed(visit: &Visit<'_>, started: &Started, next: &str) -> HttpRe
         &mut response,
         &session::cookie(&visit.door.base, &started.token),
     );
+    response
+}
+
+/// Takes the session from the browser.
+pub(super) fn signed_out(mut response: HttpResponse, base: &BaseUrl) -> HttpResponse {
+    set(&mut response, &session::cleared(base));
     response
 }
 
@@ -169,6 +174,10 @@ pub(super) fn refused(error: SignInError) -> Result<(StatusCode, Cow<'static, st
             StatusCode::BAD_REQUEST,
             "A passphrase has at least 10 characters and at most 1,024 bytes.",
         ),
+        SignInError::WrongCode => said(
+            StatusCode::UNAUTHORIZED,
+            "There is no account with this address and unused recovery code.",
+        ),
         SignInError::PassphrasesDiffer => said(
             StatusCode::BAD_REQUEST,
             "The two passphrases are not the same.",
@@ -196,6 +205,7 @@ pub(super) fn wait_of(error: &SignInError) -> Option<u64> {
         | SignInError::Unverified
         | SignInError::PassphraseLength
         | SignInError::PassphrasesDiffer
+        | SignInError::WrongCode
         | SignInError::LinkSpent
         | SignInError::HasOwner
         | SignInError::Account(_) => None,

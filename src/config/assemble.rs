@@ -105,6 +105,7 @@ pub fn config(values: &Values, folder: &Path, notes: &mut Notes) -> Config {
         database: database(&mut reader),
         agent: agent(&mut reader, production),
         oauth: super::oauth::section(&mut reader, production),
+        issuer: super::oauth::built_in(&mut reader),
         limits: limits(&mut reader),
         solver: solver(&mut reader),
         webhooks: webhooks(&mut reader),

@@ -7,10 +7,14 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::assemble::Reader;
 use super::parse;
-use super::sections::{ExternalIssuer, Issuer, JwksNetwork, LocalIssuer, OAuth, TokenType};
+use super::sections::{
+    BuiltInIssuer, ExternalIssuer, Issuer, JwksNetwork, LocalIssuer, OAuth, TokenType,
+};
 use super::setting::Setting;
 use super::table as t;
 use crate::auth::bearer::Algorithm;
+use crate::auth::oauth::redirect::OneWordSchemes;
+use crate::auth::oauth::rotation::Overlap;
 
 /// Shortest secret of the local lane, in characters (`agent-api` 11.2).
 const SECRET_CHARS: usize = 32;
@@ -68,6 +72,22 @@ pub fn section(reader: &mut Reader<'_>, production: bool) -> OAuth {
             incomplete(reader, lacking)
         }
         (Err(_), _) => OAuth::BuiltIn,
+    }
+}
+
+/// The built-in authorization server's own settings.
+pub fn built_in(reader: &mut Reader<'_>) -> BuiltInIssuer {
+    let listed = reader.list(&t::REDIRECT_SCHEMES).join(" ");
+    let schemes = OneWordSchemes::parse(&listed).unwrap_or_else(|fault| {
+        reader.fault(&t::REDIRECT_SCHEMES, fault.to_string());
+        OneWordSchemes::default()
+    });
+    let seconds = reader.within(&t::REFRESH_OVERLAP, 0, 60);
+    BuiltInIssuer {
+        schemes,
+        overlap: seconds
+            .and_then(Overlap::of_seconds)
+            .unwrap_or(Overlap::DEFAULT),
     }
 }
 

@@ -10,6 +10,8 @@ use secrecy::SecretString;
 
 use super::network::PublicUrl;
 use crate::auth::bearer::Algorithm;
+use crate::auth::oauth::redirect::OneWordSchemes;
+use crate::auth::oauth::rotation::Overlap;
 use crate::http::transport::TrustedProxies;
 use crate::solver::model::ModelSettings;
 use crate::solver::tools::remote::RemoteConfig;
@@ -22,6 +24,7 @@ pub struct Config {
     pub database: Database,
     pub agent: Agent,
     pub oauth: OAuth,
+    pub issuer: BuiltInIssuer,
     pub limits: Limits,
     pub solver: Solver,
     pub webhooks: Webhooks,
@@ -94,6 +97,13 @@ pub enum OAuth {
     Incomplete {
         reason: String,
     },
+}
+
+/// How the built-in authorization server treats apps (`access` 3.3, 3.5).
+#[derive(Debug, Clone)]
+pub struct BuiltInIssuer {
+    pub schemes: OneWordSchemes,
+    pub overlap: Overlap,
 }
 
 #[derive(Debug, Clone)]

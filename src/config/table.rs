@@ -119,6 +119,10 @@ settings! {
         "Admit only tokens of type at+jwt";
     JWKS_ALLOW_PRIVATE = "agent_jwks_allow_private" ["HELIX_AGENT_JWKS_ALLOW_PRIVATE"] Kind::Switch, Text("off"), Open, OAuth,
         "Fetch signing keys from private addresses in production too";
+    REDIRECT_SCHEMES = "redirect_schemes" ["HELIX_REDIRECT_SCHEMES"] Kind::List, Text("cursor,vscode,vscode-insiders,windsurf,zed"), Open, OAuth,
+        "One-word URL schemes at which apps may be answered, as of editors on the owner's computer; schemes with a dot need no mention";
+    REFRESH_OVERLAP = "refresh_overlap" ["HELIX_REFRESH_OVERLAP"] Kind::Integer, Text("30"), Open, OAuth,
+        "Seconds in which a used refresh token may be used again, since processes of one app share it (0..60)";
     ALLOW_LOCAL_HS256 = "agent_allow_local_hs256" ["HELIX_AGENT_ALLOW_LOCAL_HS256"] Kind::Switch, Text("off"), Open, OAuth,
         "Admit HS256 tokens of the local secret: a test lane, refused in production";
     LOCAL_JWT_SECRET = "agent_local_jwt_secret" ["HELIX_AGENT_LOCAL_JWT_SECRET"] Kind::Text, Unset, Secret, OAuth,
@@ -180,8 +184,6 @@ pub static RESERVED: &[&str] = &[
     "HELIX_ADMIN_SECRET",
     "HELIX_SIGNUP",
     "HELIX_CIMD",
-    "HELIX_REDIRECT_SCHEMES",
-    "HELIX_REFRESH_OVERLAP",
     "HELIX_BACKUP_DIR",
     "HELIX_BACKUP_PASSPHRASE_FILE",
 ];

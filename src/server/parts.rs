@@ -16,9 +16,7 @@ use crate::app::agent::runs::{RunSettings, Runs};
 use crate::app::agent::workers::Workers;
 use crate::app::policy::DataPolicy;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
-use crate::auth::oauth::redirect::OneWordSchemes;
 use crate::auth::oauth::resource::Resources;
-use crate::auth::oauth::rotation::Overlap;
 use crate::config::SolverKind as Chosen;
 use crate::config::{
     BaseUrl, Config, ExternalIssuer, FacadeLimits, JwksNetwork, LocalIssuer, OAuth, TokenType,
@@ -201,7 +199,7 @@ fn apps(config: &Config, core: &Arc<Core>, base: &BaseUrl) -> Option<Apps> {
         vault: None,
         workspace: None,
     };
-    let clients = Clients::new(Arc::clone(core), OneWordSchemes::default());
+    let clients = Clients::new(Arc::clone(core), config.issuer.schemes.clone());
     Some(Apps {
         consents: Consents::new(
             Arc::clone(core),
@@ -210,7 +208,7 @@ fn apps(config: &Config, core: &Arc<Core>, base: &BaseUrl) -> Option<Apps> {
             issuer.clone(),
         ),
         clients,
-        grants: Grants::new(Arc::clone(core), issuer, resources, Overlap::DEFAULT),
+        grants: Grants::new(Arc::clone(core), issuer, resources, config.issuer.overlap),
         limits: FaceLimits {
             body: ISSUER_BODY,
             by_address: WindowLimiter::new(TOKENS_A_MINUTE),

@@ -163,6 +163,11 @@ impl Keyring {
         Ok(Zeroizing::new(bytes))
     }
 
+    /// Takes a key that was dropped out of memory.
+    pub fn forget(&self, key_id: Uuid) {
+        self.cache.remove(&key_id);
+    }
+
     /// The key with this id; `None` when it was dropped, which is how text is erased.
     pub async fn key(
         &self,

@@ -345,3 +345,43 @@ pub async fn revoke_access(pool: &PgPool, token_hash: &[u8; 32]) -> Result<(), S
     .await
     .map(drop)
 }
+
+/// Access tokens are remembered so long after they expired, and refresh tokens after their grant
+/// ended: until then a second use is told from a text that never was.
+const EXPIRED_MS: i64 = 86_400_000;
+const ENDED_MS: i64 = 30 * 86_400_000;
+
+/// Forgets what is over for good; how many rows, at most `limit` of each kind.
+pub async fn sweep(pool: &PgPool, limit: i64) -> Result<u64, StoreError> {
+    let mut forgotten = 0;
+    for (statement, kept_ms) in [
+        (
+            "delete from access.oauth_code where code_hash in
+                (select code_hash from access.oauth_code
+                  where expires_at_ms < es.now_ms() - $2 limit $1)",
+            // As long as the grant it began, whose end a replay is.
+            ENDED_MS,
+        ),
+        (
+            "delete from access.access_token where token_hash in
+                (select token_hash from access.access_token
+                  where expires_at_ms < es.now_ms() - $2 limit $1)",
+            EXPIRED_MS,
+        ),
+        // Youngest first, since each names its parent.
+        (
+            "delete from access.refresh_token where token_hash in
+                (select t.token_hash from access.refresh_token t
+                   join access.ledger l on l.row_id = t.row_id
+                  where least(coalesce(l.revoked_at_ms, l.expires_at_ms), l.expires_at_ms)
+                        < es.now_ms() - $2
+                    and not exists (select 1 from access.refresh_token s
+                                     where s.parent_hash = t.token_hash) limit $1)",
+            ENDED_MS,
+        ),
+    ] {
+        let query = sqlx::query(statement).bind(limit).bind(kept_ms);
+        forgotten += in_time(query.execute(pool)).await?.rows_affected();
+    }
+    Ok(forgotten)
+}

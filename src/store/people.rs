@@ -161,3 +161,42 @@ pub async fn rehash(
     .await
     .map(drop)
 }
+
+/// A recovery code that was not used.
+#[derive(Debug, Clone, Copy)]
+pub struct RecoveryCodePlace {
+    pub sheet: u32,
+    pub code: u8,
+}
+
+pub async fn recovery_code(
+    reads: &ReadPool,
+    code_hash: &[u8; 32],
+) -> Result<Option<RecoveryCodePlace>, StoreError> {
+    let query = || {
+        sqlx::query(
+            "select sheet, code from access.recovery_code where code_hash = $1 and used_at_ms is null",
+        )
+        .bind(&code_hash[..])
+    };
+    let Some(row) = reads.optional(query).await? else {
+        return Ok(None);
+    };
+    let (sheet, code): (i32, i16) = (row.try_get("sheet")?, row.try_get("code")?);
+    Ok(Some(RecoveryCodePlace {
+        sheet: u32::try_from(sheet).unwrap_or(0),
+        code: u8::try_from(code).unwrap_or(u8::MAX),
+    }))
+}
+
+/// Whether an account has a recovery code left.
+pub async fn has_recovery_codes(reads: &ReadPool, account: Uuid) -> Result<bool, StoreError> {
+    let query = || {
+        sqlx::query(
+            "select exists (select 1 from access.recovery_code
+                             where account_id = $1 and used_at_ms is null) as found",
+        )
+        .bind(account)
+    };
+    Ok(reads.one(query).await?.try_get("found")?)
+}

@@ -4,8 +4,15 @@ use secrecy::ExposeSecret;
 
 use super::TestApp;
 use crate::app::access::sign_in::{LinkReach, SignIn, SignInError};
+use crate::worker::cleanup::Cleanup;
 
 impl TestApp {
+    /// One round of the clean-up; how many rows it forgot.
+    pub async fn clean_up(&self) -> u64 {
+        let core = self.servers[0].runs.core().clone();
+        Cleanup::new(core).clean().await.unwrap()
+    }
+
     /// The path of a fresh setup link, as `helix owner link` makes it.
     pub async fn setup_path(&self) -> String {
         self.try_setup_path().await.unwrap()

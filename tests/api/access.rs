@@ -1,5 +1,6 @@
 //! Accounts, the built-in authorization server and connections.
 
+mod account;
 mod app;
 mod bindings;
 mod browser;

@@ -26,6 +26,22 @@ pub enum PeopleChange {
         reason: &'static str,
         at_ms: i64,
     },
+    KeepRecoveryCodes {
+        account: Uuid,
+        sheet: u32,
+        hashes: Vec<[u8; 32]>,
+    },
+    /// Refused as `Spent` when it was used.
+    UseRecoveryCode {
+        code_hash: [u8; 32],
+        at_ms: i64,
+    },
+    /// Everything the account can act through ends, and its key is gone.
+    EraseAccount {
+        account: Uuid,
+        key_id: Uuid,
+        at_ms: i64,
+    },
     IssueHandle(HandleRow),
     /// Refused as `Spent` unless the handle is unused and not over.
     UseHandle {
@@ -91,6 +107,20 @@ pub(super) async fn apply(
         .execute(conn)
         .await
         .map(drop),
+        PeopleChange::KeepRecoveryCodes { account, sheet, hashes } => {
+            keep_codes(conn, *account, *sheet, hashes).await
+        }
+        PeopleChange::UseRecoveryCode { code_hash, at_ms } => {
+            sqlx::query("select access.use_recovery_code($1, $2)")
+                .bind(&code_hash[..])
+                .bind(at_ms)
+                .execute(conn)
+                .await
+                .map(drop)
+        }
+        PeopleChange::EraseAccount { account, key_id, at_ms } => {
+            erase_account(conn, *account, *key_id, *at_ms).await
+        }
         PeopleChange::IssueHandle(handle) => issue_handle(conn, handle).await,
         PeopleChange::UseHandle { handle_hash, at_ms } => {
             sqlx::query("select access.use_handle($1, $2)")
@@ -122,6 +152,69 @@ async fn open_session(conn: &mut PgConnection, session: &SessionRow) -> Result<(
     .bind(session.row_id)
     .bind(session.account)
     .bind(session.at_ms)
+    .execute(conn)
+    .await
+    .map(drop)
+}
+
+/// The newest sheet alone is in force, so the codes of older ones go.
+async fn keep_codes(
+    conn: &mut PgConnection,
+    account: Uuid,
+    sheet: u32,
+    hashes: &[[u8; 32]],
+) -> Result<(), sqlx::Error> {
+    sqlx::query("delete from access.recovery_code where account_id = $1")
+        .bind(account)
+        .execute(&mut *conn)
+        .await?;
+    let hashes: Vec<&[u8]> = hashes.iter().map(|hash| &hash[..]).collect();
+    sqlx::query(
+        "insert into access.recovery_code (code_hash, account_id, sheet, code)
+         select hash, $1, $2, (place - 1)::smallint
+           from unnest($3::bytea[]) with ordinality as u(hash, place)",
+    )
+    .bind(account)
+    .bind(i32::try_from(sheet).unwrap_or(i32::MAX))
+    .bind(hashes)
+    .execute(conn)
+    .await
+    .map(drop)
+}
+
+async fn erase_account(
+    conn: &mut PgConnection,
+    account: Uuid,
+    key_id: Uuid,
+    at_ms: i64,
+) -> Result<(), sqlx::Error> {
+    for statement in [
+        "update access.ledger set revoked_at_ms = $2, revoked_reason = 'account_deleted'
+          where account_id = $1 and revoked_at_ms is null",
+        "update access.handle set used_at_ms = $2 where account_id = $1 and used_at_ms is null",
+        "update access.account set deleted_at_ms = $2, email_mac = null, body = '' where account_id = $1",
+    ] {
+        sqlx::query(statement)
+            .bind(account)
+            .bind(at_ms)
+            .execute(&mut *conn)
+            .await?;
+    }
+    for statement in [
+        "delete from access.passphrase where account_id = $1",
+        "delete from access.recovery_code where account_id = $1",
+        "delete from access.linked_provider where account_id = $1",
+    ] {
+        sqlx::query(statement)
+            .bind(account)
+            .execute(&mut *conn)
+            .await?;
+    }
+    sqlx::query(
+        "update es.data_key set dropped_at_ms = $2, kek_id = null, wrapped = null where key_id = $1",
+    )
+    .bind(key_id)
+    .bind(at_ms)
     .execute(conn)
     .await
     .map(drop)
