@@ -12,6 +12,7 @@ pub mod docs;
 pub mod errors;
 pub mod form;
 pub mod home;
+mod moment;
 pub mod security;
 pub mod setup;
 pub mod sign_in;
@@ -29,6 +30,7 @@ use crate::http::door::Doors;
 use crate::http::public::{self, Document, Page};
 
 const STYLES: &str = include_str!("browser/pages.css");
+const SCRIPT: &str = include_str!("browser/pages.js");
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -64,9 +66,10 @@ pub const ROUTES: [(&str, &str); 19] = [
 ];
 
 /// What belongs to pages and is none.
-pub const DOCUMENTS: [(&str, Document); 2] = [
+pub const DOCUMENTS: [(&str, Document); 3] = [
     ("/.well-known/security.txt", security::contact),
     ("/assets/pages.css", styles),
+    ("/assets/pages.js", script),
 ];
 
 pub fn configure(config: &mut ServiceConfig) {
@@ -108,6 +111,11 @@ impl<'a> Frame<'a> {
             canonical: format!("{}{path}", base.as_str()),
             reader: None,
         }
+    }
+
+    /// Whether the page is the one at `path`.
+    fn at(&self, path: &str) -> bool {
+        self.canonical.ends_with(path)
     }
 }
 
@@ -169,4 +177,8 @@ pub fn refusal(status: StatusCode, title: &str, text: &str, base: &BaseUrl) -> H
 
 fn styles(_: &Doors) -> HttpResponse {
     public::cached("text/css; charset=utf-8").body(STYLES)
+}
+
+fn script(_: &Doors) -> HttpResponse {
+    public::cached("text/javascript; charset=utf-8").body(SCRIPT)
 }

@@ -10,6 +10,7 @@ use askama::Template;
 use secrecy::ExposeSecret;
 
 use super::form::Form;
+use super::moment::Moment;
 use super::sign_in::{internal as sign_in_failed, refused, wait_of, waiting};
 use super::visit::{self, Admits, OriginRule, Rules, Visit};
 use super::{Frame, Notice, html, html_leading_to};
@@ -34,14 +35,18 @@ struct Consent<'a> {
     whither: String,
     on_this_computer: bool,
     app: &'a str,
-    registered: String,
-    registered_at: String,
+    registered: Moment,
     fault: Option<&'a str>,
+    /// What is wrong with who decides, said where they are asked.
+    proof: Option<&'a str>,
     handle: &'a str,
     asking: String,
     asked: Vec<Choice>,
     others: Vec<Choice>,
-    expiries: [u16; 5],
+    /// One of them was ticked before, so they are not folded away.
+    others_ticked: bool,
+    expiries: Vec<Expiry>,
+    keep_existing: bool,
     signed_in: Option<&'a str>,
     email: &'a str,
 }
@@ -51,6 +56,13 @@ struct Choice {
     word: &'static str,
     sentence: String,
     ticked: bool,
+}
+
+/// After how long a connection ends by itself.
+struct Expiry {
+    days: u16,
+    said: String,
+    chosen: bool,
 }
 
 pub fn configure(config: &mut ServiceConfig) {
@@ -217,24 +229,49 @@ fn show(
         };
         words.iter().map(choice).collect::<Vec<_>>()
     };
-    let registered_at = question.registered_at.to_string();
+    let others = choices(&offer.folded);
+    let now = visit.door.runs.core().clock.now();
+    // A form that cannot be read so is told at its top; a person who is not known, where they are asked.
+    let (fault, proof) = match status {
+        StatusCode::BAD_REQUEST | StatusCode::CONFLICT => (fault, None),
+        _ => (None, fault),
+    };
     let page = Consent {
         frame: visit.frame("/authorize"),
         whither: shown(request),
         on_this_computer: matches!(request.redirect.shown(), Shown::ThisComputer),
         app: &question.app,
-        registered: registered_at.chars().take(10).collect(),
-        registered_at,
+        registered: Moment::ago(question.registered_at, now),
         fault,
+        proof,
         handle: question.handle.expose_secret(),
         asking: format!("{} is asking for these", question.app),
         asked: choices(&offer.open),
-        others: choices(&offer.folded),
-        expiries: EXPIRIES,
+        others_ticked: others.iter().any(|choice| choice.ticked),
+        others,
+        expiries: expiries(form),
+        keep_existing: form.is_some_and(|form| form.text("keep_existing") == Some("1")),
         signed_in: visit.person.as_ref().map(|person| person.email.as_str()),
         email: form.map_or("", |form| form.text_or_empty("email")),
     };
     html_leading_to(status, &page, &request.redirect.form_action_origin())
+}
+
+fn expiries(form: Option<&Form>) -> Vec<Expiry> {
+    let chosen = form
+        .and_then(|form| form.text("expires_days"))
+        .and_then(|days| days.parse().ok())
+        .unwrap_or(30);
+    let expiry = |days: u16| Expiry {
+        days,
+        said: match days {
+            1 => "1 day".to_owned(),
+            365 => "1 year".to_owned(),
+            _ => format!("{days} days"),
+        },
+        chosen: days == chosen,
+    };
+    EXPIRIES.into_iter().map(expiry).collect()
 }
 
 fn not_asked(visit: &Visit<'_>, error: ConsentError) -> Result<HttpResponse, Problem> {

@@ -6,8 +6,10 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use helix_aggregates::access::account::command::SignOff;
 use helix_aggregates::ids::{GrantId, SessionId};
+use helix_aggregates::time::Timestamp;
 
 use super::form::Form;
+use super::moment::Moment;
 use super::sign_in::internal as sign_in_failed;
 use super::visit::{self, Admits, OriginRule, Rules, Visit};
 use super::{Frame, html};
@@ -24,8 +26,10 @@ use crate::http::permits::Demand;
 struct Connections<'a> {
     frame: Frame<'a>,
     csrf: &'a str,
-    done: Option<&'static str>,
+    done: Option<String>,
+    /// Those that could act now or when they are resumed.
     apps: Vec<AppCard>,
+    ended: Vec<AppCard>,
     sessions: Vec<SessionCard>,
 }
 
@@ -38,19 +42,18 @@ struct AppCard {
     state: String,
     /// The look of the state beside its words.
     mark: &'static str,
-    since: String,
-    ends: String,
-    used: Option<String>,
-    can_change: bool,
-    /// What its switch does.
+    since: Moment,
+    ends: Moment,
+    used: Option<Moment>,
+    /// What its switch does; nothing when it is over.
     switch: &'static str,
 }
 
 struct SessionCard {
     id: SessionId,
     device: String,
-    since: String,
-    ends: String,
+    since: Moment,
+    ends: Moment,
     this: bool,
 }
 
@@ -73,14 +76,7 @@ async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
     visit::read(&door, &request, Admits::SignedIn, async |visit| {
         let person = person_of(visit)?;
         let query = Form::decode(request.query_string().as_bytes())?;
-        let done = match query.text_or_empty("done") {
-            "revoked" => Some("The app is disconnected. What it holds works no longer."),
-            "paused" => Some("The app is paused: nothing is answered until you resume it."),
-            "resumed" => Some("The app works again."),
-            "ended" => Some("That browser is signed out."),
-            _ => None,
-        };
-        let apps = match &door.apps {
+        let listed = match &door.apps {
             Some(apps) => apps.grants.list(person).await?,
             None => Vec::new(),
         };
@@ -89,11 +85,23 @@ async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
             .sessions(person)
             .await
             .map_err(sign_in_failed)?;
+        let changed = query.text_or_empty("app");
+        let changed = listed
+            .iter()
+            .find(|line| line.grant_id.to_string() == changed)
+            .map_or("The app", |line| line.app.as_str());
+        let done = done(query.text_or_empty("done"), changed);
+        let now = door.runs.core().clock.now();
+        let (apps, ended) = listed
+            .into_iter()
+            .map(|line| app_card(line, now))
+            .partition(|card| !card.switch.is_empty());
         let page = Connections {
             frame: visit.frame("/connections"),
             csrf: &person.csrf,
             done,
-            apps: apps.into_iter().map(app_card).collect(),
+            apps,
+            ended,
             sessions: sessions.into_iter().map(session_card).collect(),
         };
         html(StatusCode::OK, &page)
@@ -104,9 +112,9 @@ async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
 async fn revoke(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     visit::posted(&door, &request, payload, WITHDRAWAL, async |visit, form| {
         let grants = &apps_of(visit)?.grants;
-        let revoked = grants.revoke(person_of(visit)?, grant_of(&form)?);
-        revoked.await?;
-        Ok(visit.see("/connections?done=revoked"))
+        let grant = grant_of(&form)?;
+        grants.revoke(person_of(visit)?, grant).await?;
+        Ok(visit.see(&format!("/connections?done=revoked&app={grant}")))
     })
     .await
 }
@@ -114,9 +122,10 @@ async fn revoke(Door(door): Door, request: HttpRequest, payload: Payload) -> Htt
 async fn pause(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     visit::posted(&door, &request, payload, WITHDRAWAL, async |visit, form| {
         let grants = &apps_of(visit)?.grants;
-        let paused = grants.switch(person_of(visit)?, grant_of(&form)?, Switch::Off);
+        let grant = grant_of(&form)?;
+        let paused = grants.switch(person_of(visit)?, grant, Switch::Off);
         paused.await?;
-        Ok(visit.see("/connections?done=paused"))
+        Ok(visit.see(&format!("/connections?done=paused&app={grant}")))
     })
     .await
 }
@@ -124,9 +133,10 @@ async fn pause(Door(door): Door, request: HttpRequest, payload: Payload) -> Http
 async fn resume(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
     visit::posted(&door, &request, payload, WITHDRAWAL, async |visit, form| {
         let grants = &apps_of(visit)?.grants;
-        let resumed = grants.switch(person_of(visit)?, grant_of(&form)?, Switch::On);
+        let grant = grant_of(&form)?;
+        let resumed = grants.switch(person_of(visit)?, grant, Switch::On);
         resumed.await?;
-        Ok(visit.see("/connections?done=resumed"))
+        Ok(visit.see(&format!("/connections?done=resumed&app={grant}")))
     })
     .await
 }
@@ -144,7 +154,7 @@ async fn end_session(Door(door): Door, request: HttpRequest, payload: Payload) -
     .await
 }
 
-fn person_of<'v>(visit: &'v Visit<'_>) -> Result<&'v Person, Problem> {
+pub(super) fn person_of<'v>(visit: &'v Visit<'_>) -> Result<&'v Person, Problem> {
     visit
         .person
         .as_ref()
@@ -161,10 +171,21 @@ fn grant_of(form: &Form) -> Result<GrantId, Problem> {
         .map_err(|_| Problem::invalid("The form names no connection."))
 }
 
-fn app_card(line: GrantLine) -> AppCard {
+/// What a form has just changed, in words.
+fn done(word: &str, app: &str) -> Option<String> {
+    Some(match word {
+        "revoked" => format!("{app} is disconnected. What it holds works no longer."),
+        "paused" => format!("{app} is paused: nothing is answered until you resume it."),
+        "resumed" => format!("{app} works again."),
+        "ended" => "That browser is signed out.".to_owned(),
+        _ => return None,
+    })
+}
+
+fn app_card(line: GrantLine, now: Timestamp) -> AppCard {
     let (state, mark, switch) = match &line.state {
         GrantState::Live => ("live".to_owned(), "live", "pause"),
-        GrantState::Paused => ("paused".to_owned(), "", "resume"),
+        GrantState::Paused => ("paused".to_owned(), "paused", "resume"),
         GrantState::Expired => ("expired".to_owned(), "over", ""),
         GrantState::Ended(reason) => (ended(reason).to_owned(), "over", ""),
     };
@@ -173,9 +194,9 @@ fn app_card(line: GrantLine) -> AppCard {
         name: line.app,
         redirect: line.redirect,
         door: match line.door {
-            Opened::Agent => "agent runs",
-            Opened::Vault => "context vault",
-            Opened::Workspace => "workspace",
+            Opened::Agent => "agent runs of your account",
+            Opened::Vault => "your context vault",
+            Opened::Workspace => "a workspace",
         },
         sentences: line
             .scopes
@@ -184,10 +205,9 @@ fn app_card(line: GrantLine) -> AppCard {
             .collect(),
         state,
         mark,
-        since: line.given_at.to_string(),
-        ends: line.ended_at.unwrap_or(line.expires_at).to_string(),
-        used: line.last_used_at.map(|at| at.to_string()),
-        can_change: !switch.is_empty(),
+        since: Moment::at(line.given_at),
+        ends: Moment::at(line.ended_at.unwrap_or(line.expires_at)),
+        used: line.last_used_at.map(|at| Moment::ago(at, now)),
         switch,
     }
 }
@@ -210,8 +230,8 @@ fn session_card(line: SessionLine) -> SessionCard {
     SessionCard {
         id: line.session,
         device: line.device,
-        since: line.since.to_string(),
-        ends: line.ends.to_string(),
+        since: Moment::at(line.since),
+        ends: Moment::at(line.ends),
         this: line.this,
     }
 }

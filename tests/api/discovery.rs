@@ -85,6 +85,7 @@ async fn documents_answer_head_and_refuse_every_other_method() {
         "/security",
         "/.well-known/security.txt",
         "/assets/pages.css",
+        "/assets/pages.js",
     ] {
         let whole = get(&app, path).await.ok(200);
         let head = Answer::of(app.client().head(app.url(path))).await.ok(200);
@@ -180,9 +181,12 @@ async fn pages_have_one_frame_and_links_that_lead_somewhere() {
             page.text.starts_with("<!doctype html>\n<html lang=\"en\">"),
             "{path}"
         );
-        for absent in ["<script", "<style", " style=", " onclick=", "javascript:"] {
+        for absent in ["<style", " style=", " onclick=", "javascript:"] {
             assert!(!page.text.contains(absent), "{path}: {absent}");
         }
+        let script = "<script src=\"/assets/pages.js\"></script>";
+        assert!(page.text.contains(script), "{path}");
+        assert_eq!(page.text.matches("<script").count(), 1, "{path}");
         let mut level = 0;
         for heading in headings.captures_iter(&page.text) {
             let next: usize = heading[1].parse().unwrap();

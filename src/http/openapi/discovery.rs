@@ -210,6 +210,12 @@ pub const OPERATIONS: &[Operation] = &[
         "The style sheet of the pages",
         answers!("text/css", Object::Text),
     ),
+    document(
+        "/assets/pages.js",
+        "script",
+        "What the pages gain where scripts run",
+        answers!("text/javascript", Object::Text),
+    ),
     health(
         "/healthz",
         "healthz",
