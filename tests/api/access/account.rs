@@ -47,11 +47,11 @@ async fn sheet(browser: &mut Browser<'_>) -> Vec<String> {
 async fn a_recovery_code_sets_a_new_passphrase_once() {
     let app = TestApp::issuing().await;
     let mut browser = Browser::of_owner(&app).await;
-    assert!(browser.get("/").await.text.contains("no recovery sheet"));
+    assert!(browser.get("/").await.text.contains("account#sheet"));
     let older = sheet(&mut browser).await;
     let codes = sheet(&mut browser).await;
     assert_eq!((codes.len(), older.len()), (10, 10));
-    assert!(!browser.get("/").await.text.contains("no recovery sheet"));
+    assert!(!browser.get("/").await.text.contains("account#sheet"));
     let mut lost = Browser::new(&app);
     let recover = async |lost: &mut Browser<'_>, email: &str, code: &str| {
         let form = [
