@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod discovery;
 pub mod door;
+mod exposure;
 pub mod health;
 pub mod oauth;
 pub mod openapi;
@@ -20,4 +21,5 @@ pub mod respond;
 pub mod serve;
 pub mod surface;
 pub mod transport;
+pub mod work;
 pub mod workers;

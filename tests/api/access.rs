@@ -1,7 +1,7 @@
 //! Accounts, the built-in authorization server and connections.
 
-mod app;
-mod browser;
+pub mod app;
+pub mod browser;
 mod codes;
 mod connections;
 mod consent;
