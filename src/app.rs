@@ -11,3 +11,4 @@ pub mod problem;
 pub mod projections;
 pub mod redaction;
 pub mod replay;
+pub mod work;

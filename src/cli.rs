@@ -26,9 +26,11 @@ pub mod replay;
 mod run;
 pub mod serve;
 pub mod settings;
+pub mod token;
 mod verify;
 pub mod webhook;
 pub mod worker;
+pub mod workspace;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -87,6 +89,10 @@ enum Command {
     Webhook(webhook::WebhookArgs),
     /// Create, list and revoke the tokens of external workers
     Worker(worker::WorkerArgs),
+    /// Create, list, rotate and revoke the named tokens of workspaces
+    Token(token::TokenArgs),
+    /// List workspaces, and add members to them
+    Workspace(workspace::WorkspaceArgs),
     /// Look after the key file
     Key(key::KeyArgs),
     /// Start, continue and read runs, as an ordinary client of a server
@@ -123,6 +129,8 @@ impl Command {
             Self::Owner(args) => Some(&args.settings),
             Self::Webhook(args) => Some(&args.settings),
             Self::Worker(args) => Some(&args.settings),
+            Self::Token(args) => Some(&args.settings),
+            Self::Workspace(args) => Some(&args.settings),
             Self::Key(args) => Some(&args.settings),
             Self::Replay(args) => Some(&args.settings),
             Self::Projections(args) => Some(&args.settings),
@@ -217,6 +225,8 @@ async fn dispatch(command: Command, context: &Context) -> Result<Exit, Failure> 
         Command::Owner(args) => owner::run(args, context).await,
         Command::Webhook(args) => webhook::run(args, context).await,
         Command::Worker(args) => worker::run(args, context).await,
+        Command::Token(args) => token::run(args, context).await,
+        Command::Workspace(args) => workspace::run(args, context).await,
         Command::Key(args) => key::run(args, context).await,
         Command::Run(args) => run::run(args, context).await,
         Command::Replay(args) => replay::run(args, context).await,

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod discovery;
 pub mod door;
+mod exposure;
 pub mod health;
 pub mod oauth;
 pub mod openapi;
@@ -21,4 +22,5 @@ pub mod serve;
 pub mod session_lane;
 pub mod surface;
 pub mod transport;
+pub mod work;
 pub mod workers;

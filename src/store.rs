@@ -35,6 +35,7 @@ pub mod survey;
 pub mod upcast;
 pub mod watch;
 pub mod webhooks;
+pub mod work;
 pub mod worker_tokens;
 
 mod core;
@@ -56,6 +57,8 @@ pub enum StoreError {
     Revoked,
     #[error("the one-time handle is spent")]
     Spent,
+    #[error("there is no room for one more")]
+    Full,
     /// The unique rule that was broken, by its name in the schema.
     #[error("{0} holds this value already")]
     Duplicate(&'static str),

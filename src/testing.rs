@@ -15,6 +15,7 @@ mod people;
 mod script;
 pub mod upstream;
 mod webhooks;
+mod work;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -33,7 +34,7 @@ use crate::app::access::worker_tokens::WorkerTokens;
 use crate::app::agent::executor::TurnExecutor;
 use crate::browser;
 use crate::config::{Config, Environment, Flags};
-use crate::http::{discovery, oauth, protected_resource};
+use crate::http::{self, discovery, oauth, protected_resource};
 use crate::server::{self, Running, TurnParts};
 use crate::solver::tools::extract::PdfReading;
 use crate::store::database;
@@ -48,6 +49,7 @@ pub use helix_aggregates::access::account::command::AccountType;
 pub use model_server::{Asked, ModelServer, Speech};
 pub use script::{Gate, Script};
 pub use webhooks::Hook;
+pub use work::{Face, OPERATIONS, Operation, Who};
 
 /// The secret of the local HS256 lane in tests.
 const SECRET: &str = "tests-only-secret-of-more-than-32-characters";
@@ -88,6 +90,13 @@ pub fn registered_routes() -> Vec<(&'static str, String)> {
 /// Every method and path of the built-in authorization server that apps call.
 pub fn issuer_routes() -> Vec<(&'static str, String)> {
     oauth::routes().collect()
+}
+
+/// Every method and path of the workspace door.
+pub fn work_routes() -> Vec<(&'static str, String)> {
+    let metadata = protected_resource::work_paths().map(|path| ("GET", path));
+    let routes = http::work::routes().map(|(method, path)| (method, path.to_owned()));
+    routes.chain(metadata).collect()
 }
 
 /// Every method and path that people meet with a browser.

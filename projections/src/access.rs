@@ -1,4 +1,5 @@
-//! Accounts as the operator sees them, and what their endpoints are to be told.
+//! Accounts as the operator sees them, what their endpoints are to be told, and the rows of briefs.
 
 pub mod account_activity;
+pub mod brief;
 pub mod webhook_outbox;

@@ -1,8 +1,11 @@
 //! The inline projection: the summary of a stream, written by the flush that writes its events.
 
 use helix_aggregates::decider::Decider;
+use helix_aggregates::ids::BriefId;
 use helix_aggregates::time::Timestamp;
 use uuid::Uuid;
+
+use crate::access::brief::BriefRow;
 
 /// What reads of a stream are answered from. The store seals `body` before it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,10 +27,19 @@ pub trait Inline: Decider {
     }
 }
 
+impl Inline for helix_aggregates::access::brief::Brief {
+    fn summary(&self, stream: Uuid) -> Summary {
+        let row = BriefRow::of(self, BriefId::new(stream));
+        Summary {
+            body: row.and_then(|row| serde_json::to_vec(&row).ok()),
+            ..Summary::default()
+        }
+    }
+}
+
 impl Inline for helix_aggregates::agent::evidence::Evidence {}
 impl Inline for helix_aggregates::access::account::Account {}
 impl Inline for helix_aggregates::access::agent_account::AgentAccount {}
-impl Inline for helix_aggregates::access::brief::Brief {}
 impl Inline for helix_aggregates::access::grant::Grant {}
 impl Inline for helix_aggregates::access::token::Token {}
 impl Inline for helix_aggregates::access::workspace::Workspace {}

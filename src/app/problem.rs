@@ -31,6 +31,13 @@ pub enum Code {
     SessionRequired,
     /// Only a person may do this, whatever the credential (`access` 9).
     HumanActionRequired,
+    /// A person without the role, or somebody else's thing.
+    RoleRequired,
+    /// The passphrase was entered too long ago for this.
+    ReauthenticationRequired,
+    /// A project outside the reach of the credential, whether there is one or not.
+    ProjectAccessDenied,
+    CredentialInContent,
     /// Pages have no limiter's own answer.
     TooMany,
     /// A form that is not from a page of this server, or not of this session.
@@ -38,6 +45,8 @@ pub enum Code {
     NotFound,
     NoSuchRef,
     NoSuchPath,
+    /// Of a workspace: absent and hidden look alike.
+    NothingThere,
     VersionConflict,
     RunBusy,
     RunNotResumable,
@@ -46,11 +55,17 @@ pub enum Code {
     OutcomeUnknown,
     /// What a worker wants to do belongs to an attempt that is over.
     AttemptFenced,
+    LimitReached,
+    ProposalClosed,
+    ProjectArchived,
+    RepositoryNotConnected,
     ScopePolicyNotConfigured,
     AuthNotConfigured,
     /// The server is up and cannot serve this now; the same request may pass later.
     Unavailable,
     Internal,
+    /// Nothing is behind the route yet.
+    NotBuilt,
 }
 
 /// What the contract fixes about a row.
@@ -63,7 +78,7 @@ pub struct Row {
 }
 
 impl Code {
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 43] = [
         Self::InvalidRequest,
         Self::BodyTooLarge,
         Self::EncodingNotSupported,
@@ -81,11 +96,16 @@ impl Code {
         Self::HttpsRequired,
         Self::SessionRequired,
         Self::HumanActionRequired,
+        Self::RoleRequired,
+        Self::ReauthenticationRequired,
+        Self::ProjectAccessDenied,
+        Self::CredentialInContent,
         Self::TooMany,
         Self::FormForged,
         Self::NotFound,
         Self::NoSuchRef,
         Self::NoSuchPath,
+        Self::NothingThere,
         Self::VersionConflict,
         Self::RunBusy,
         Self::RunNotResumable,
@@ -93,10 +113,15 @@ impl Code {
         Self::IdempotencyInProgress,
         Self::OutcomeUnknown,
         Self::AttemptFenced,
+        Self::LimitReached,
+        Self::ProposalClosed,
+        Self::ProjectArchived,
+        Self::RepositoryNotConnected,
         Self::ScopePolicyNotConfigured,
         Self::AuthNotConfigured,
         Self::Unavailable,
         Self::Internal,
+        Self::NotBuilt,
     ];
 
     #[rustfmt::skip]
@@ -121,11 +146,16 @@ impl Code {
             Self::HttpsRequired => row("https_required", 403, "Use https."),
             Self::SessionRequired => row("session_required", 401, "Sign in first."),
             Self::HumanActionRequired => row("human_action_required", 403, "Only a person can do this, in a browser."),
+            Self::RoleRequired => row("role_required", 403, "Your role does not allow this."),
+            Self::ReauthenticationRequired => row("reauthentication_required", 403, "Enter your passphrase again: sign in anew, then repeat this within ten minutes."),
+            Self::ProjectAccessDenied => row("PROJECT_ACCESS_DENIED", 403, "The project is outside the reach of this credential."),
+            Self::CredentialInContent => row("credential_in_content", 400, "The content holds a credential. Revoke it, and take it out."),
             Self::TooMany => again("rate_limited", 429, "Too many requests came from your address. Wait a minute, then try again."),
             Self::FormForged => row("cross_origin_forbidden", 403, "The form did not come from a page of this server that you opened in this session. Open the page again."),
             Self::NotFound => row("not_found", 404, "There is no such run."),
             Self::NoSuchRef => row("not_found", 404, "There is no such run or ref."),
             Self::NoSuchPath => row("not_found", 404, "There is nothing at this path."),
+            Self::NothingThere => row("not_found", 404, "There is no such thing in this workspace."),
             Self::VersionConflict => again("version_conflict", 409, "The run has moved on; inspect it and retry with its current version."),
             Self::RunBusy => again("run_busy", 409, "Another continuation is executing; retry when it has finished."),
             Self::RunNotResumable => row("run_not_resumable", 409, "The run has ended."),
@@ -133,10 +163,15 @@ impl Code {
             Self::IdempotencyInProgress => again("idempotency_in_progress", 409, "The same request is still executing."),
             Self::OutcomeUnknown => row("outcome_unknown", 409, "The outcome of this request is not known; inspect the run."),
             Self::AttemptFenced => row("attempt_fenced", 409, "This attempt at the turn is over; claim another turn."),
+            Self::LimitReached => row("limit_reached", 409, "There is no room for one more."),
+            Self::ProposalClosed => row("proposal_closed", 409, "The proposal is closed."),
+            Self::ProjectArchived => row("project_archived", 409, "The project is archived: it can be read and nothing else."),
+            Self::RepositoryNotConnected => row("repository_not_connected", 409, "No repository of this id is connected to the project; a person connects one."),
             Self::ScopePolicyNotConfigured => row("scope_policy_not_configured", 503, "The server's policy does not cover a requested data scope."),
             Self::AuthNotConfigured => row("auth_not_configured", 503, "Authentication is not configured on this server."),
             Self::Unavailable => again("internal_error", 503, "The server cannot do this right now; retry shortly."),
             Self::Internal => again("internal_error", 500, "Something went wrong inside the server."),
+            Self::NotBuilt => row("not_implemented", 501, "This is not available yet."),
         }
     }
 }
@@ -221,6 +256,7 @@ impl From<StoreError> for Problem {
             | StoreError::HeadMoved => Code::Unavailable,
             StoreError::ReceiptTaken
             | StoreError::Spent
+            | StoreError::Full
             | StoreError::Duplicate(_)
             | StoreError::KeyRetired
             | StoreError::Damaged(_)

@@ -34,6 +34,20 @@ pub fn is_protected(value: &Value) -> bool {
     }
 }
 
+/// Whether any string or object key of `value` holds a credential of this server as it stands: a text
+/// about credentials is none (`access` 6.2).
+pub fn holds_credential(value: &Value) -> bool {
+    let held = |text: &str| shapes::any_issued(text) || issued_token::any(text);
+    match value {
+        Value::String(text) => held(text),
+        Value::Array(items) => items.iter().any(holds_credential),
+        Value::Object(members) => members
+            .iter()
+            .any(|(key, member)| held(key) || holds_credential(member)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 /// Whether [`redact_text`] would change `text`.
 pub fn text_is_protected(text: &str) -> bool {
     shapes::any(text) || issued_token::any(text)

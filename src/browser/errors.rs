@@ -22,7 +22,7 @@ struct Guide {
     details: &'static [(&'static str, &'static str)],
 }
 
-static GUIDES: [Guide; 25] = [
+static GUIDES: [Guide; 34] = [
     Guide {
         code: "invalid_request",
         meaning: "The request cannot be read or breaks a bound. Nothing was done, and a key that came with it can be \
@@ -62,6 +62,62 @@ static GUIDES: [Guide; 25] = [
         details: &[],
     },
     Guide {
+        code: "role_required",
+        meaning: "The person's role in the workspace does not allow this, or the thing was made by another caller.",
+        remedy: "Ask an owner or admin of the workspace, or whoever made it.",
+        details: &[],
+    },
+    Guide {
+        code: "reauthentication_required",
+        meaning: "This needs a passphrase that was entered within the last ten minutes.",
+        remedy: "Sign in again, then repeat it.",
+        details: &[],
+    },
+    Guide {
+        code: "PROJECT_ACCESS_DENIED",
+        meaning: "The credential reaches some projects of the workspace, and this is none of them. Whether there is \
+            such a project is not said.",
+        remedy: "Use a project of project_list, or have a person give out a credential that reaches further. Another \
+            login does not help.",
+        details: &[],
+    },
+    Guide {
+        code: "credential_in_content",
+        meaning: "The content holds the text of a credential of this server. Nothing was stored.",
+        remedy: "Revoke that credential, since it has left its place, and send the content without it.",
+        details: &[],
+    },
+    Guide {
+        code: "limit_reached",
+        meaning: "There are as many as there can be.",
+        remedy: "Take one away first: withdraw a proposal, revoke a token.",
+        details: &[],
+    },
+    Guide {
+        code: "proposal_closed",
+        meaning: "The proposal was committed, rejected or withdrawn.",
+        remedy: "Read the brief, and propose anew.",
+        details: &[],
+    },
+    Guide {
+        code: "project_archived",
+        meaning: "The project is archived: it can be read and nothing else.",
+        remedy: "Work in another project.",
+        details: &[],
+    },
+    Guide {
+        code: "repository_not_connected",
+        meaning: "There is no such repository, or it was not opened to that project: the two look the same on purpose.",
+        remedy: "Choose one of the project's linkable_repositories, or have a person connect it.",
+        details: &[],
+    },
+    Guide {
+        code: "not_implemented",
+        meaning: "The route is reserved for people, and nothing is behind it yet.",
+        remedy: "Wait for a later version.",
+        details: &[],
+    },
+    Guide {
         code: "cross_origin_forbidden",
         meaning: "A form came from somewhere else than a page of this server, or was opened in another session. \
             Nothing was done.",
@@ -93,6 +149,7 @@ static GUIDES: [Guide; 25] = [
         details: &[
             ("required_scope", "the scope that is missing"),
             ("required_oauth_scopes", "the scopes to ask for"),
+            ("required_scopes", "the same, at the workspace door"),
             ("denied_scopes", "the data scopes that were not admitted"),
         ],
     },
@@ -125,16 +182,19 @@ static GUIDES: [Guide; 25] = [
     },
     Guide {
         code: "not_found",
-        meaning: "There is no such run, ref or path, or it is not yours: the two look the same on purpose.",
-        remedy: "Check the id, and that the token is of the identity that started the run.",
+        meaning: "There is no such thing or path, or it is not yours: the two look the same on purpose.",
+        remedy: "Check the id, and that the credential is of the identity or workspace that it belongs to.",
         details: &[],
     },
     Guide {
         code: "version_conflict",
-        meaning: "The run has moved on since the version that the request expects.",
-        remedy: "Inspect the run, decide again, and send the request with its present version. The key can be used \
+        meaning: "The run or other thing has moved on since the version that the request expects.",
+        remedy: "Read it, decide again, and send the request with its present version. The key can be used \
             again.",
-        details: &[("current_version", "the run's version now")],
+        details: &[
+            ("current_version", "the version now"),
+            ("base_version", "the version that a proposal was made for"),
+        ],
     },
     Guide {
         code: "run_busy",

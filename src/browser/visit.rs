@@ -186,7 +186,12 @@ fn check_form_type(request: &HttpRequest) -> Result<(), Problem> {
     }
 }
 
-fn check_origin(door: &Doors, request: &HttpRequest, rule: OriginRule) -> Result<(), Problem> {
+/// Whether a request that changes something comes from a page of this server.
+pub(crate) fn check_origin(
+    door: &Doors,
+    request: &HttpRequest,
+    rule: OriginRule,
+) -> Result<(), Problem> {
     let foreign = || Problem::new(Code::FormForged);
     let site = sole(request, "sec-fetch-site").map(HeaderValue::as_bytes);
     if values(request, "sec-fetch-site").next().is_some() && site != Some(b"same-origin") {

@@ -3,6 +3,8 @@
 mod events;
 mod runs;
 
+pub(super) use runs::{key_of, segment};
+
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};

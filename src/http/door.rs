@@ -26,6 +26,7 @@ use crate::app::access::sign_in::SignIn;
 use crate::app::agent::runs::Runs;
 use crate::app::agent::workers::Workers;
 use crate::app::problem::{Code, Problem};
+use crate::app::work::Work;
 use crate::auth::bearer::BearerVerifier;
 use crate::auth::oauth;
 use crate::config::BaseUrl;
@@ -46,6 +47,9 @@ pub struct Doors {
     /// At the routes of external workers a principal is a token.
     pub worker: FaceLimits,
     pub workers: Workers,
+    /// At the workspace door a principal is a credential.
+    pub work: Arc<Work>,
+    pub workspace: FaceLimits,
     /// People with a browser, and the limits of their pages.
     pub sign_in: SignIn,
     pub accounts: Accounts,
@@ -92,6 +96,7 @@ impl Doors {
             Surface::RunRest | Surface::Public => &self.rest,
             Surface::Mcp => &self.mcp,
             Surface::Workers => &self.worker,
+            Surface::Workspace => &self.workspace,
             Surface::Pages | Surface::SessionLane => &self.pages,
             Surface::Issuer => self.apps.as_ref().map_or(&self.pages, |apps| &apps.limits),
         }

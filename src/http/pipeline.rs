@@ -20,7 +20,7 @@ use super::query::{Query, percent_decoded};
 use super::rate_limit::{Verdict, WindowLimiter, address_key, principal_key};
 use super::surface::{PagesOf, Surface};
 use super::transport::{RequestHead, Scheme, TransportRefusal};
-use super::{request_id, respond};
+use super::{exposure, request_id, respond};
 use crate::app::access::admission::{Identity, Line};
 use crate::app::access::grants::ACCESS_KIND;
 use crate::app::caller::Caller;
@@ -395,6 +395,7 @@ pub(crate) fn check_transport(
             .by_address
             .hit(&address_key(address), now_ms(door)),
     )?;
+    exposure::note(door, request);
     door.transport.admit(&head).map_err(|refusal| {
         Problem::new(match refusal {
             TransportRefusal::HostNotAllowed => Code::HostNotAllowed,

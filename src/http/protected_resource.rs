@@ -17,6 +17,8 @@ use super::respond;
 use super::surface::Surface;
 use crate::app::caller::{SCOPE_DEVELOPER, SCOPE_READ, SCOPE_WRITE};
 use crate::app::problem::{Code, Problem};
+use crate::auth::oauth::resource as oauth;
+use crate::auth::oauth::scope::supported;
 
 const ROOT: &str = "/.well-known/oauth-protected-resource";
 const ROOMS_READ: &str = "helix.rooms.read";
@@ -30,10 +32,14 @@ const DOCUMENTS: [(&str, Scopes); 5] = [
     ("/api/v1/rooms", Scopes::All),
 ];
 
+/// The same, of the workspace door (`access` 4.1).
+const WORKSPACE: [&str; 2] = ["/workspace/mcp", "/api/v1/workspaces"];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scopes {
     All,
     RoomsRead,
+    Workspace,
 }
 
 /// Who issues tokens for what, as configured.
@@ -44,7 +50,8 @@ pub struct ProtectedResource {
 }
 
 pub fn configure(config: &mut ServiceConfig) {
-    for (path, scopes) in DOCUMENTS {
+    let work = WORKSPACE.map(|path| (path, Scopes::Workspace));
+    for (path, scopes) in DOCUMENTS.into_iter().chain(work) {
         let document = move |Door(door): Door, request: HttpRequest| async move {
             answer(&door, &request, scopes)
         };
@@ -63,6 +70,11 @@ pub fn paths() -> impl Iterator<Item = String> {
         .map(|(path, _)| format!("{ROOT}{path}"))
 }
 
+/// The paths of the workspace door's documents.
+pub fn work_paths() -> impl Iterator<Item = String> {
+    WORKSPACE.into_iter().map(|path| format!("{ROOT}{path}"))
+}
+
 async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
     let refusal = Problem::new(Code::MethodNotAllowed);
     let mut response = pipeline::refuse(&door, &request, refusal);
@@ -75,12 +87,27 @@ fn answer(door: &Doors, request: &HttpRequest, scopes: Scopes) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
     let answered = pipeline::check_transport(door, request, &mut exchange).and_then(|()| {
-        let resource = door.resource.as_ref();
+        let resource = resource(door, scopes);
         let resource = resource.ok_or_else(|| Problem::new(Code::AuthNotConfigured))?;
-        let document = document(resource, door.base.as_str(), scopes);
+        let document = document(&resource, door.base.as_str(), scopes);
         Ok(respond::json_body(&mut HttpResponse::Ok(), &document))
     });
     pipeline::conclude(door, request, &exchange, answered, started)
+}
+
+/// Who issues tokens for the door of a document. For the workspace door nobody else can.
+fn resource(door: &Doors, scopes: Scopes) -> Option<ProtectedResource> {
+    if scopes != Scopes::Workspace {
+        return door.resource.clone();
+    }
+    let grants = &door.apps.as_ref()?.grants;
+    Some(ProtectedResource {
+        audience: grants
+            .resources()
+            .canonical(oauth::Door::Workspace)?
+            .to_owned(),
+        issuer: grants.issuer().to_owned(),
+    })
 }
 
 fn document(resource: &ProtectedResource, base: &str, scopes: Scopes) -> Value {
@@ -94,8 +121,10 @@ fn document(resource: &ProtectedResource, base: &str, scopes: Scopes) -> Value {
 }
 
 fn names(scopes: Scopes) -> Vec<&'static str> {
-    if scopes == Scopes::RoomsRead {
-        return vec![ROOMS_READ];
+    match scopes {
+        Scopes::RoomsRead => return vec![ROOMS_READ],
+        Scopes::Workspace => return supported(oauth::Door::Workspace).collect(),
+        Scopes::All => {}
     }
     let data = scope::CATALOG.iter().map(|scope| scope.oauth_scope);
     let data = data.filter(|scope| scope.starts_with("helix.data."));

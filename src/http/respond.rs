@@ -12,6 +12,7 @@ use super::pipeline::Exchange;
 use super::rate_limit::Verdict;
 use super::session_lane;
 use super::surface::Surface;
+use super::work;
 use crate::app::agent::keyed::Reply;
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
@@ -77,6 +78,9 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
     if exchange.surface == Surface::SessionLane {
         return session_lane::problem(problem);
     }
+    if exchange.surface == Surface::Workspace {
+        return work::problem(problem, exchange, base);
+    }
     let mut body = if exchange.wants_problem_json {
         json!({
             "type": format!("{}/errors/{}", base.as_str(), row.code),
@@ -134,10 +138,7 @@ pub fn challenge(problem: &Problem, surface: Surface, base: &BaseUrl) -> Option<
         problem.code,
         Code::Unauthorized | Code::CredentialEnded | Code::TenantRequired
     ) {
-        (
-            "invalid_token",
-            "helix.agent_runs.read helix.agent_runs.write".to_owned(),
-        )
+        ("invalid_token", surface.challenged_scopes().to_owned())
     } else if problem.code == Code::InsufficientScope {
         ("insufficient_scope", problem.scopes.join(" "))
     } else {
@@ -191,6 +192,9 @@ pub fn limited(verdict: &Verdict, exchange: &Exchange, base: &BaseUrl) -> HttpRe
     if exchange.surface == Surface::Issuer {
         let retry_after = Duration::from_millis(verdict.retry_after_ms);
         return oauth::token_refused(TokenError::TooMany { retry_after });
+    }
+    if exchange.surface == Surface::Workspace {
+        return work::limited(verdict, exchange);
     }
     let body = json!({
         "error": "rate_limited",
@@ -256,7 +260,7 @@ pub fn json_body(response: &mut HttpResponseBuilder, body: &Value) -> HttpRespon
         .body(body.to_string())
 }
 
-fn status(code: u16) -> StatusCode {
+pub(super) fn status(code: u16) -> StatusCode {
     StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 

@@ -8,7 +8,7 @@ use actix_web::web::{self, Data};
 use actix_web::{App, HttpResponse, HttpServer};
 
 use super::door::Readiness;
-use super::{agent, discovery, health, oauth, protected_resource, session_lane, workers};
+use super::{agent, discovery, health, oauth, protected_resource, session_lane, work, workers};
 use crate::browser;
 use crate::metrics::Metrics;
 
@@ -27,6 +27,7 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
             .configure(health::configure)
             .configure(agent::configure)
             .configure(workers::configure)
+            .configure(work::configure)
             .configure(crate::mcp::configure)
             .configure(protected_resource::configure)
             .configure(oauth::configure)

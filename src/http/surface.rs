@@ -1,6 +1,7 @@
 //! The faces of the server: what tells their requests, limits and challenges apart.
 
 use super::request_id;
+use crate::auth::oauth::scope::FLOOR;
 
 /// Which face of the server a request came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,6 +9,7 @@ pub enum Surface {
     RunRest,
     Mcp,
     Workers,
+    Workspace,
     /// Documents and pages that need no token.
     Public,
     /// Pages for somebody who is signed in, or wants to be.
@@ -23,9 +25,12 @@ impl Surface {
         match self {
             Self::RunRest => request_id::Origin::AgentRuns,
             Self::Mcp => request_id::Origin::Mcp,
-            Self::Workers | Self::Public | Self::Pages | Self::SessionLane | Self::Issuer => {
-                request_id::Origin::Other
-            }
+            Self::Workers
+            | Self::Workspace
+            | Self::Public
+            | Self::Pages
+            | Self::SessionLane
+            | Self::Issuer => request_id::Origin::Other,
         }
     }
 
@@ -37,9 +42,24 @@ impl Surface {
             Self::RunRest
             | Self::Mcp
             | Self::Workers
+            | Self::Workspace
             | Self::Public
             | Self::Pages
             | Self::SessionLane => PagesOf::Admitted,
+        }
+    }
+
+    /// The scopes that the challenge of a 401 names (`access` 4.1).
+    pub(super) fn challenged_scopes(self) -> &'static str {
+        match self {
+            Self::Workspace => FLOOR,
+            Self::RunRest
+            | Self::Mcp
+            | Self::Workers
+            | Self::Public
+            | Self::Pages
+            | Self::SessionLane
+            | Self::Issuer => "helix.agent_runs.read helix.agent_runs.write",
         }
     }
 
@@ -49,6 +69,7 @@ impl Surface {
         match self {
             Self::RunRest => Some("/.well-known/oauth-protected-resource"),
             Self::Mcp => Some("/.well-known/oauth-protected-resource/mcp"),
+            Self::Workspace => Some("/.well-known/oauth-protected-resource/api/v1/workspaces"),
             Self::Workers | Self::Public | Self::Pages | Self::SessionLane | Self::Issuer => None,
         }
     }

@@ -15,6 +15,7 @@ use crate::app::agent::executor::TurnExecutor;
 use crate::app::agent::runs::{RunSettings, Runs};
 use crate::app::agent::workers::Workers;
 use crate::app::policy::DataPolicy;
+use crate::app::work::Work;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
 use crate::auth::oauth::resource::Resources;
 use crate::config::SolverKind as Chosen;
@@ -37,6 +38,10 @@ use crate::store::Core;
 /// Bytes of a form, and requests for pages a minute and address (`access` 12).
 const PAGE_BODY: usize = 64 * 1024;
 const PAGES_A_MINUTE: i64 = 600;
+/// Bytes of a request at the workspace door, and requests a minute (`access` 11, 12).
+const WORK_BODY: usize = 512 * 1024;
+const WORK_BY_ADDRESS: i64 = 600;
+const WORK_BY_CREDENTIAL: i64 = 240;
 /// Bytes of a registration or a token request, and how many a minute and address (`access` 3.3, 12).
 const ISSUER_BODY: usize = 16 * 1024;
 const TOKENS_A_MINUTE: i64 = 600;
@@ -154,6 +159,12 @@ pub(super) fn agent_door(
         mcp: face_limits(config.limits.mcp),
         worker: face_limits(config.limits.worker),
         workers: Workers::new(runs.clone()),
+        work: Arc::new(Work::new(Arc::clone(core))),
+        workspace: FaceLimits {
+            body: WORK_BODY,
+            by_address: WindowLimiter::new(WORK_BY_ADDRESS),
+            by_principal: WindowLimiter::new(WORK_BY_CREDENTIAL),
+        },
         sign_in: SignIn::new(Arc::clone(core)),
         accounts: Accounts::new(Arc::clone(core)),
         apps: apps(config, core, &base),

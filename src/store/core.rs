@@ -208,6 +208,7 @@ impl Core {
                 | StoreError::ReceiptTaken
                 | StoreError::Revoked
                 | StoreError::Spent
+                | StoreError::Full
                 | StoreError::Duplicate(_)
                 | StoreError::KeyRetired
                 | StoreError::Damaged(_)

@@ -3,12 +3,14 @@
 
 pub mod grants;
 pub mod people;
+pub mod work;
 
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use grants::GrantChange;
 use people::PeopleChange;
+use work::WorkChange;
 
 use super::webhooks::{self, WebhookChange};
 
@@ -43,6 +45,7 @@ pub enum LedgerChange {
     Webhook(WebhookChange),
     People(PeopleChange),
     Grant(GrantChange),
+    Work(WorkChange),
 }
 
 impl LedgerChange {
@@ -58,7 +61,8 @@ impl LedgerChange {
             | Self::AddWorkerToken(_)
             | Self::Webhook(_)
             | Self::People(_)
-            | Self::Grant(_) => None,
+            | Self::Grant(_)
+            | Self::Work(_) => None,
         }
     }
 }
@@ -134,6 +138,7 @@ pub async fn apply(conn: &mut PgConnection, change: &LedgerChange) -> Result<(),
         LedgerChange::AddWorkerToken(token) => add_worker_token(conn, token).await,
         LedgerChange::People(change) => people::apply(conn, change).await,
         LedgerChange::Grant(change) => grants::apply(conn, change).await,
+        LedgerChange::Work(change) => work::apply(conn, change).await,
         LedgerChange::Revoke { row_id, reason, at_ms } => sqlx::query(
             "update access.ledger set revoked_at_ms = $2, revoked_reason = $3
               where row_id = $1 and revoked_at_ms is null",

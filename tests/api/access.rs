@@ -1,9 +1,9 @@
 //! Accounts, the built-in authorization server and connections.
 
 mod account;
-mod app;
+pub mod app;
 mod bindings;
-mod browser;
+pub mod browser;
 mod codes;
 mod connections;
 mod consent;

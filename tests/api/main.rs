@@ -21,4 +21,5 @@ mod raw;
 mod routes;
 mod rows;
 mod webhooks;
+mod work;
 mod workers;

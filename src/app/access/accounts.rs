@@ -358,7 +358,7 @@ pub(super) async fn opening(
 }
 
 /// The owner under which all streams of an account stand.
-pub(super) fn owner_of(core: &Core, account: AccountId) -> OwnerKey {
+pub(crate) fn owner_of(core: &Core, account: AccountId) -> OwnerKey {
     core.keyring.owner("account", &[account.uuid().as_bytes()])
 }
 

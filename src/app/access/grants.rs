@@ -37,6 +37,7 @@ use crate::store::ledger::people::PeopleChange;
 use crate::store::log::{ExecuteError, Log, Meta, Stream};
 use crate::store::oauth_grants;
 use crate::store::owner::Lane;
+use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
 
 pub use list::{GrantLine, GrantState};
@@ -400,6 +401,13 @@ pub fn shown(request: &AuthorizationRequest) -> String {
 
 fn owned(words: &[&'static str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The name of an app, as the row of its grant seals it.
+pub(crate) fn app_name(key: &DataKey, grant: Uuid, body: &[u8]) -> Option<String> {
+    let plain = key.open(&place(grant), body).ok()?;
+    let body: GrantBody = serde_json::from_slice(&plain).ok()?;
+    Some(body.app)
 }
 
 fn place(grant: Uuid) -> String {

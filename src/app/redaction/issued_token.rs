@@ -42,6 +42,15 @@ pub(super) fn replace(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(changed.into_owned())
 }
 
+/// The hashes of the credentials of `kind` in a text.
+pub fn found(text: &str, kind: &str) -> Vec<[u8; 32]> {
+    let found = FORM.find_iter(text).map(|found| found.as_str());
+    found
+        .filter(|token| is_spelled(token, kind))
+        .map(hash)
+        .collect()
+}
+
 /// A credential on the one occasion that its text is known.
 #[derive(Debug)]
 pub struct Minted {

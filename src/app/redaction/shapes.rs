@@ -62,6 +62,9 @@ const PATTERNS: [&str; 9] = [
     concat!("[?&](?i-u:access_token|key|token)=[^&#", white!(), "]+"),
 ];
 
+/// The first of [`PATTERNS`] are credentials by their own prefix.
+const ISSUED: usize = 5;
+
 struct Shapes {
     /// All patterns in one pass: the answer for ordinary text.
     any: RegexSet,
@@ -85,6 +88,12 @@ fn compile() -> Result<Shapes, regex::Error> {
 /// Whether any pattern matches.
 pub(super) fn any(text: &str) -> bool {
     SHAPES.any.is_match(text)
+}
+
+/// Whether a pattern that names a kind of credential of this server matches; those of words around one
+/// do not count.
+pub(super) fn any_issued(text: &str) -> bool {
+    SHAPES.any.is_match(text) && SHAPES.each[..ISSUED].iter().any(|one| one.is_match(text))
 }
 
 /// Applies the patterns one after another, each to the outcome of those before it.

@@ -159,7 +159,7 @@ pub async fn evidence_item(
 }
 
 /// Two keys are no key: which of them a retry would name is anybody's guess.
-fn key_of(request: &HttpRequest) -> Result<IdempotencyKey, Problem> {
+pub(in crate::http) fn key_of(request: &HttpRequest) -> Result<IdempotencyKey, Problem> {
     let mut sent = request.headers().get_all("idempotency-key");
     let (first, second) = (sent.next(), sent.next());
     if second.is_some() {
@@ -171,7 +171,7 @@ fn key_of(request: &HttpRequest) -> Result<IdempotencyKey, Problem> {
 }
 
 /// A path segment, decoded once.
-pub(super) fn segment(request: &HttpRequest, name: &str) -> String {
+pub(in crate::http) fn segment(request: &HttpRequest, name: &str) -> String {
     percent_decoded(request.match_info().get(name).unwrap_or_default())
 }
 

@@ -1,0 +1,62 @@
+//! Use cases of the workspace door: workspaces, projects, briefs, and who may touch them (`access` 5 to
+//! 9).
+//!
+//! What must stay true: whatever is asked goes through one registry and one policy, in the order of
+//! `access` 4.1; whoever may not know of a thing gets the answer of a thing that does not exist; a
+//! change holds its credential and membership until it is committed. Deliberately absent: reviews, the
+//! workspace's audit chain, and which door a question came through.
+
+pub mod arguments;
+mod briefs;
+pub mod caller;
+pub mod opening;
+pub mod operations;
+pub mod perform;
+pub mod policy;
+pub mod projects;
+mod proposals;
+pub mod tokens;
+pub mod workspaces;
+
+mod change;
+mod cursor;
+mod operator;
+mod refusals;
+mod site;
+mod views;
+
+use std::sync::Arc;
+
+use helix_aggregates::access::brief::Brief;
+use helix_aggregates::access::workspace::Workspace;
+
+use crate::store::Core;
+use crate::store::log::Log;
+use tokens::NamedTokens;
+
+pub use perform::{Answer, Ask};
+
+/// What the use cases of workspaces share.
+#[derive(Debug)]
+pub struct Work {
+    core: Arc<Core>,
+    workspaces: Arc<Log<Workspace>>,
+    briefs: Log<Brief>,
+    tokens: NamedTokens,
+}
+
+impl Work {
+    pub fn new(core: Arc<Core>) -> Self {
+        let workspaces = Arc::new(Log::new(Arc::clone(&core)));
+        Self {
+            briefs: Log::new(Arc::clone(&core)),
+            tokens: NamedTokens::with(Arc::clone(&core), Arc::clone(&workspaces)),
+            workspaces,
+            core,
+        }
+    }
+
+    pub fn tokens(&self) -> &NamedTokens {
+        &self.tokens
+    }
+}
