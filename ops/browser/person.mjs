@@ -89,8 +89,8 @@ export class Person {
     const arrives = this.page.waitForResponse(
       (response) => response.request().isNavigationRequest() && (response.status() < 300 || response.status() >= 400),
     );
-    await this.press(target);
-    const response = await arrives;
+    const turned = this.page.waitForEvent("framenavigated", (frame) => frame === this.page.mainFrame());
+    const [response] = await Promise.all([arrives, turned, this.press(target)]);
     await this.page.waitForLoadState("load");
     assert.equal(response.status(), status, `${response.url()} answers ${response.status()}`);
   }

@@ -134,9 +134,9 @@ function offerCopies() {
         told.textContent = "The browser did not allow it.";
       }
     });
-    const row = element("div", { class: "row" }, "");
-    row.append(button, told);
-    text.after(row);
+    const row = element("div", { class: "copied" }, "");
+    text.replaceWith(row);
+    row.append(text, button, told);
   }
 }
 
