@@ -53,6 +53,7 @@ struct SessionCard {
     id: SessionId,
     device: String,
     since: Moment,
+    used: Option<Moment>,
     ends: Moment,
     this: bool,
 }
@@ -102,7 +103,10 @@ async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
             done,
             apps,
             ended,
-            sessions: sessions.into_iter().map(session_card).collect(),
+            sessions: sessions
+                .into_iter()
+                .map(|one| session_card(one, now))
+                .collect(),
         };
         html(StatusCode::OK, &page)
     })
@@ -226,11 +230,12 @@ fn ended(reason: &str) -> &'static str {
     }
 }
 
-fn session_card(line: SessionLine) -> SessionCard {
+fn session_card(line: SessionLine, now: Timestamp) -> SessionCard {
     SessionCard {
         id: line.session,
         device: line.device,
         since: Moment::at(line.since),
+        used: line.used.map(|at| Moment::ago(at, now)),
         ends: Moment::at(line.ends),
         this: line.this,
     }

@@ -244,7 +244,12 @@ pub struct FoundAccess {
     pub door: String,
     pub scopes: Vec<String>,
     pub standing: Standing,
+    /// Its use was not noted for a while (`access` 2).
+    pub stale: bool,
 }
+
+/// Use is noted at most so often.
+const NOTE_EVERY_MS: i64 = 60_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -268,15 +273,18 @@ pub async fn access(
                            or l.revoked_at_ms is not null or l.expires_at_ms <= now_ms then 'ended'
                          when r.revoked_at_ms is not null then 'unlinked'
                          when not l.live or not coalesce(r.live, true) then 'paused'
-                         else 'live' end as standing
+                         else 'live' end as standing,
+                    g.last_used_at_ms is null or g.last_used_at_ms < now_ms - $2 as stale
                from access.access_token t
                join (values (es.now_ms())) as clock(now_ms) on true
                join access.ledger l on l.row_id = t.row_id
+               join access.oauth_grant g on g.row_id = t.row_id
                left join access.ledger r on r.row_id = l.rests_on
                join access.account a on a.account_id = l.account_id and a.deleted_at_ms is null
               where t.token_hash = $1",
         )
         .bind(&token_hash[..])
+        .bind(NOTE_EVERY_MS)
     };
     let Some(row) = reads.optional(query).await? else {
         return Ok(None);
@@ -297,6 +305,7 @@ pub async fn access(
         door: row.try_get("door")?,
         scopes: row.try_get("scopes")?,
         standing,
+        stale: row.try_get("stale")?,
     }))
 }
 

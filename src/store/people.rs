@@ -1,5 +1,7 @@
 //! Reading who may sign in, and who has (`access` 2, 3.6).
 
+use std::collections::HashMap;
+
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::postgres::PgRow;
 use sqlx::{PgPool, Row};
@@ -72,6 +74,8 @@ pub struct LiveSession {
     /// When its passphrase was last entered.
     pub proved_at_ms: i64,
     pub now_ms: i64,
+    /// Its use was not noted for a while.
+    pub stale: bool,
 }
 
 /// The session behind the hash of a cookie's text, if it lives.
@@ -81,7 +85,8 @@ pub async fn session(
 ) -> Result<Option<LiveSession>, StoreError> {
     let query = || {
         sqlx::query(
-            "select s.row_id, s.account_id, a.key_id, a.body, s.proved_at_ms, now_ms
+            "select s.row_id, s.account_id, a.key_id, a.body, s.proved_at_ms, now_ms,
+                    s.last_used_at_ms is null or s.last_used_at_ms < now_ms - $2 as stale
                from access.session s
                join (values (es.now_ms())) as clock(now_ms) on true
                join access.ledger l on l.row_id = s.row_id and l.live and l.expires_at_ms > now_ms
@@ -89,6 +94,7 @@ pub async fn session(
               where s.token_hash = $1",
         )
         .bind(&token_hash[..])
+        .bind(NOTE_EVERY_MS)
     };
     let Some(row) = reads.optional(query).await? else {
         return Ok(None);
@@ -100,6 +106,7 @@ pub async fn session(
         body: row.try_get("body")?,
         proved_at_ms: row.try_get("proved_at_ms")?,
         now_ms: row.try_get("now_ms")?,
+        stale: row.try_get("stale")?,
     }))
 }
 
@@ -117,6 +124,22 @@ pub async fn note_use(pool: &PgPool, row_id: Uuid) -> Result<(), StoreError> {
     )
     .await
     .map(drop)
+}
+
+/// When the live sessions of an account were last used, as far as it was noted.
+pub async fn last_uses(reads: &ReadPool, account: Uuid) -> Result<HashMap<Uuid, i64>, StoreError> {
+    let query = || {
+        sqlx::query(
+            "select s.row_id, s.last_used_at_ms from access.session s
+               join access.ledger l on l.row_id = s.row_id and l.live
+              where s.account_id = $1 and s.last_used_at_ms is not null",
+        )
+        .bind(account)
+    };
+    let rows = reads.all(query).await?;
+    rows.iter()
+        .map(|row| Ok((row.try_get("row_id")?, row.try_get("last_used_at_ms")?)))
+        .collect()
 }
 
 /// Notes that the passphrase was entered again in a session.

@@ -101,7 +101,9 @@ impl Admission {
             .key(Some(found.key_id))
             .await?
             .ok_or_else(unknown)?;
-        oauth_grants::note_use(&self.core.pool, found.row_id).await?;
+        if found.stale {
+            oauth_grants::note_use(&self.core.pool, found.row_id).await?;
+        }
         let id = AccountId::new(found.account).to_string();
         let identity = Identity {
             issuer: issuer.to_owned(),

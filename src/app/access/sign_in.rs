@@ -285,6 +285,7 @@ impl SignIn {
         let stream = self.stream(&proved).await?;
         let loaded = self.log.load(&stream).await?;
         let now = self.core.clock.now();
+        let uses = people::last_uses(&self.core.reads, person.account.uuid()).await?;
         let profile = loaded.state.profile();
         let sessions = profile.iter().flat_map(|profile| &profile.sessions);
         Ok(sessions
@@ -293,6 +294,7 @@ impl SignIn {
                 session: *id,
                 device: session.device.open().cloned().unwrap_or_default(),
                 since: session.started_at,
+                used: uses.get(&id.uuid()).map(|at| Timestamp::from_millis(*at)),
                 ends: session.expires_at,
                 this: *id == person.session,
             })
@@ -307,6 +309,9 @@ impl SignIn {
         let Some(key) = self.core.key(Some(found.key_id)).await? else {
             return Ok(None);
         };
+        if found.stale {
+            people::note_use(&self.core.pool, found.row_id).await?;
+        }
         let csrf = self.core.keyring.mac("csrf", &[token_hash]);
         Ok(Person::of(&found, key, &csrf))
     }
@@ -356,6 +361,8 @@ pub struct SessionLine {
     pub session: SessionId,
     pub device: String,
     pub since: Timestamp,
+    /// To the minute.
+    pub used: Option<Timestamp>,
     pub ends: Timestamp,
     /// It is the one that asks.
     pub this: bool,
