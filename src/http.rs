@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod discovery;
 pub mod door;
+mod head_guard;
 pub mod health;
 pub mod openapi;
 pub mod permits;
