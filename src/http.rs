@@ -7,6 +7,7 @@ pub mod agent;
 pub mod discovery;
 pub mod door;
 mod exposure;
+mod head_guard;
 pub mod health;
 pub mod oauth;
 pub mod openapi;

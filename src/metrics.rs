@@ -25,6 +25,7 @@ impl std::ops::Deref for Metrics {
 pub struct Inner {
     registry: Registry,
     pub requests: HistogramVec,
+    pub connections_cut: IntCounterVec,
     pub requests_waiting: IntGaugeVec,
     pub requests_shed: IntCounterVec,
     pub turns: HistogramVec,
@@ -61,6 +62,7 @@ impl Metrics {
         let r = &registry;
         let inner = Inner {
             requests: histograms(r, "http_request_duration_seconds", "Time to answer a request.", &["route", "method", "code"])?,
+            connections_cut: counters(r, "http_connections_cut_total", "Connections ended because what came was no request, or came too late.", &["reason"])?,
             requests_waiting: gauges(r, "http_requests_waiting", "Requests that wait for a place, by whose places they are.", &["places"])?,
             requests_shed: counters(r, "http_requests_shed_total", "Requests turned away for want of a place.", &["places", "reason"])?,
             turns: histograms(r, "turn_duration_seconds", "Time a turn took, by how it ended.", &["outcome"])?,

@@ -107,7 +107,7 @@ impl Running {
             .and_then(|listener| listener.local_addr().ok());
         let mut tasks = JoinSet::new();
         let mut handles = Vec::new();
-        let server = serve::doors(doors, readiness.clone())
+        let server = serve::doors(doors, readiness.clone(), metrics.clone())
             .map_err(|source| listen_fault(address, source))?;
         handles.push(server.handle());
         tasks.spawn(ended(server));

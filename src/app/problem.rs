@@ -16,6 +16,8 @@ pub enum Code {
     EncodingNotSupported,
     MethodNotAllowed,
     BodyTimeout,
+    HeadTimeout,
+    HeadTooLarge,
     Unauthorized,
     /// The credential died while the request was under way. Doors look up what to say of it.
     CredentialEnded,
@@ -78,12 +80,14 @@ pub struct Row {
 }
 
 impl Code {
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 45] = [
         Self::InvalidRequest,
         Self::BodyTooLarge,
         Self::EncodingNotSupported,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
+        Self::HeadTimeout,
+        Self::HeadTooLarge,
         Self::Unauthorized,
         Self::CredentialEnded,
         Self::TenantRequired,
@@ -134,6 +138,8 @@ impl Code {
             Self::EncodingNotSupported => row("invalid_request", 415, "Send the body as plain JSON, without Content-Encoding."),
             Self::MethodNotAllowed => row("invalid_request", 405, "This method is not available here."),
             Self::BodyTimeout => row("invalid_request", 408, "The request body did not arrive in time."),
+            Self::HeadTimeout => row("invalid_request", 408, "The request head did not arrive in time."),
+            Self::HeadTooLarge => row("invalid_request", 431, "A request head may have 100 header fields and 32 KiB."),
             Self::Unauthorized => row("unauthorized", 401, "A valid bearer token is required."),
             Self::CredentialEnded => row("unauthorized", 401, "The credential has been revoked."),
             Self::TenantRequired => row("tenant_required", 401, "The token names no tenant."),

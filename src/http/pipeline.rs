@@ -32,7 +32,7 @@ use crate::strict_json;
 use crate::telemetry::millis;
 
 /// A body must have arrived by then (`access` 12).
-const BODY_TIMEOUT: Duration = Duration::from_secs(15);
+pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(15);
 /// What is not a turn, a poll or a stream is answered by then (`access` 12). What a keyed request
 /// did after that, its key tells.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -12,6 +12,7 @@ mod agent;
 mod discovery;
 mod fixtures;
 mod harness;
+mod heads;
 mod issuer;
 mod mcp;
 mod openapi;

@@ -72,6 +72,33 @@ pub async fn answer(stream: &mut (impl AsyncRead + Unpin)) -> RawAnswer {
     }
 }
 
+/// Sends these bytes on a connection of its own and reads every answer, until the server closes.
+pub async fn exchange(app: &TestApp, bytes: impl AsRef<[u8]>) -> Vec<RawAnswer> {
+    let mut stream = connect(app).await;
+    stream.write_all(bytes.as_ref()).await.expect("sent");
+    to_end(&mut stream).await
+}
+
+/// Reads every answer, until the server closes.
+pub async fn to_end(stream: &mut (impl AsyncRead + Unpin)) -> Vec<RawAnswer> {
+    let mut text = String::new();
+    stream
+        .read_to_string(&mut text)
+        .await
+        .expect("an orderly end");
+    let mut answers = Vec::new();
+    let mut rest = text.as_str();
+    while let Some((head, after)) = rest.split_once("\r\n\r\n") {
+        let head = head.to_ascii_lowercase();
+        let length = parsed(&head, "").header("content-length").map(str::parse);
+        let (body, after) = after.split_at(length.expect("a length").expect("a number"));
+        answers.push(parsed(&head, body));
+        rest = after;
+    }
+    assert_eq!(rest, "", "after the last answer");
+    answers
+}
+
 fn parsed(head: &str, body: &str) -> RawAnswer {
     let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
     RawAnswer {

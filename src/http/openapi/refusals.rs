@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::operation::{Access, Group, Operation};
 use crate::app::problem::{Code, Row};
 
-const PLACE: [Code; 5] = [
+const PLACE: [Code; 7] = [
+    Code::HeadTimeout,
+    Code::HeadTooLarge,
     Code::HostNotAllowed,
     Code::OriginNotAllowed,
     Code::HttpsRequired,
