@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-STEPS=(install format lint docs edges deny build tests apt release demo worker interop bench)
+STEPS=(install format lint docs edges deny build tests apt release demo worker interop browser bench)
 CARGO_DENY=0.20.2
 TARGET=${CARGO_TARGET_DIR:-target}
 PLAIN_USER=helix-ci
@@ -173,6 +173,9 @@ step_interop() {
   timeout --foreground 15m ops/interop/run.sh "$TARGET/release/helix"
   timeout --foreground 10m ops/interop/schemathesis.sh "$TARGET/release/helix"
 }
+
+# The pages in a real Chromium, which is installed when it is not there.
+step_browser() { timeout --foreground 10m ops/browser/run.sh "$TARGET/release/helix"; }
 
 # The example worker of ops/worker, in another language and against the real binary.
 step_worker() { timeout 5m python3 ops/worker/check.py "$TARGET/release/helix"; }

@@ -117,7 +117,6 @@ export class Person {
   async looks(name, heading) {
     const { page, way } = this;
     this.place = name;
-    const t0=performance.now(); const lap=(w)=>process.env.LAPS&&console.log(name,w,(performance.now()-t0).toFixed(0));
     if (heading) assert.equal((await page.locator("h1").textContent()).trim(), heading);
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 800 });
@@ -126,13 +125,13 @@ export class Person {
     }
     await page.setViewportSize({ width: way.width, height: 800 });
     for (const fault of await page.evaluate(moving)) this.fault(fault);
-    lap('sizes'); await this.#axe(); lap('axe');
+    await this.#axe();
     if (process.env.SHOTS) {
       const height = await page.evaluate(() => document.documentElement.scrollHeight);
       const path = join(process.env.SHOTS, `${name}-${way.name}.png`);
       await page.screenshot({ path, fullPage: height < TALLEST });
     }
-    lap('shot'); await this.#walk(); lap('walk');
+    await this.#walk();
   }
 
   async #axe() {

@@ -15,6 +15,9 @@ use crate::app::access::grants::{GrantLine, GrantState};
 use crate::http::door::Door;
 use crate::mcp::PATH;
 
+/// Apps that are named here; the rest stand under connections.
+const NAMED: usize = 5;
+
 #[derive(Template)]
 #[template(path = "browser/home.html", config = ".askama.toml")]
 struct Home<'a> {
@@ -23,6 +26,8 @@ struct Home<'a> {
     /// Those that could act now or when they are resumed.
     apps: Vec<App>,
     has_sheet: bool,
+    /// Those beyond the ones that are named.
+    more: usize,
     mcp: String,
     /// Signed-in ones.
     browsers: usize,
@@ -66,14 +71,18 @@ async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
         };
         let sessions = door.sign_in.sessions(person).await;
         let now = door.runs.core().clock.now();
+        let mut apps: Vec<App> = apps
+            .into_iter()
+            .filter_map(|line| App::of(line, now))
+            .collect();
+        let more = apps.len().saturating_sub(NAMED);
+        apps.truncate(NAMED);
         let page = Home {
             frame: visit.frame("/"),
             has_sheet: door.sign_in.has_sheet(person).await?,
             name: &person.name,
-            apps: apps
-                .into_iter()
-                .filter_map(|line| App::of(line, now))
-                .collect(),
+            apps,
+            more,
             mcp: format!("{}{PATH}", door.base.as_str()),
             browsers: sessions.map_err(sign_in_failed)?.len(),
             version: env!("CARGO_PKG_VERSION"),
