@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod discovery;
 pub mod door;
+pub mod hang_up;
 pub mod health;
 pub mod oauth;
 pub mod openapi;

@@ -8,7 +8,7 @@ use actix_web::web::{self, Data};
 use actix_web::{App, HttpResponse, HttpServer};
 
 use super::door::Readiness;
-use super::{agent, discovery, health, oauth, protected_resource, session_lane, workers};
+use super::{agent, discovery, hang_up, health, oauth, protected_resource, session_lane, workers};
 use crate::browser;
 use crate::metrics::Metrics;
 
@@ -37,6 +37,7 @@ pub fn doors(listener: TcpListener, readiness: Readiness) -> std::io::Result<Ser
     })
     .workers(std::thread::available_parallelism().map_or(2, usize::from))
     .max_connections(CONNECTIONS)
+    .on_connect(hang_up::watch)
     .client_request_timeout(HEAD_TIMEOUT)
     .client_disconnect_timeout(Duration::from_secs(2))
     .keep_alive(Duration::from_secs(75))

@@ -12,6 +12,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Value, json};
 
 use super::door::{Door, Doors, Readiness};
+use super::hang_up;
 use super::permits::Demand;
 use super::pipeline::{self, Exchange, Stop};
 use super::query::Query;
@@ -71,7 +72,7 @@ async fn claim(
         async |worker, body: Value| {
             let wish = ClaimRequest::parse(&body)?;
             let given = tokio::select! {
-                given = door.workers.claim(worker, &wish) => given?,
+                given = door.workers.claim(worker, &wish, || hang_up::presence(&request)) => given?,
                 () = readiness.drained() => return Err(Problem::new(Code::Unavailable)),
             };
             match given {

@@ -4,5 +4,6 @@ mod claims;
 pub mod client;
 mod credentials;
 mod ends;
+mod hang_ups;
 mod products;
 mod two_servers;
