@@ -5,5 +5,6 @@ pub mod client;
 mod credentials;
 mod ends;
 mod hang_ups;
+mod lies;
 mod products;
 mod two_servers;
