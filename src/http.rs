@@ -7,6 +7,7 @@ pub mod agent;
 pub mod discovery;
 pub mod door;
 mod exposure;
+pub mod hang_up;
 mod head_guard;
 pub mod health;
 pub mod oauth;

@@ -11,6 +11,7 @@
 //! its categories and no more), and the ingress lane, whose list differs.
 
 pub(crate) mod issued_token;
+pub mod known;
 mod shapes;
 #[cfg(test)]
 mod tests;

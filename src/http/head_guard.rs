@@ -115,6 +115,10 @@ impl<S> Guarded<S> {
         }
     }
 
+    pub fn socket(&self) -> &S {
+        &self.socket
+    }
+
     /// Where the router notes its answers.
     pub fn ledger(&self) -> Rc<Ledger> {
         Rc::clone(&self.ledger)

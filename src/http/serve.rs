@@ -13,7 +13,9 @@ use actix_web::{App, HttpResponse, HttpServer};
 use super::door::Readiness;
 use super::head_guard::{Guarded, Patience, router};
 use super::pipeline::BODY_TIMEOUT;
-use super::{agent, discovery, health, oauth, protected_resource, session_lane, work, workers};
+use super::{
+    agent, discovery, hang_up, health, oauth, protected_resource, session_lane, work, workers,
+};
 use crate::browser;
 use crate::metrics::Metrics;
 
@@ -74,6 +76,7 @@ pub fn doors(
             .local_addr(address)
             .on_connect_ext(|guarded: &Guarded<TcpStream>, data| {
                 data.insert(guarded.ledger());
+                hang_up::watch(guarded.socket(), data);
             })
             .finish(service);
         let metrics = metrics.clone();

@@ -9,9 +9,11 @@ use std::time::Instant;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::door::{Door, Doors, Readiness};
+use super::hang_up;
 use super::permits::Demand;
 use super::pipeline::{self, Exchange, Stop};
 use super::query::Query;
@@ -71,7 +73,7 @@ async fn claim(
         async |worker, body: Value| {
             let wish = ClaimRequest::parse(&body)?;
             let given = tokio::select! {
-                given = door.workers.claim(worker, &wish) => given?,
+                given = door.workers.claim(worker, &wish, || hang_up::presence(&request)) => given?,
                 () = readiness.drained() => return Err(Problem::new(Code::Unavailable)),
             };
             match given {
@@ -105,7 +107,8 @@ async fn tool(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpR
         payload,
         Demand::Waiting,
         async |worker, body: Value| {
-            let ask = ToolRequest::parse(&body)?;
+            let mut ask = ToolRequest::parse(&body)?;
+            ask.conceal(&bearer(&request));
             let reply = door.workers.tool(worker, &ask).await?;
             respond::value(&spelled(reply, &ask)?)
         },
@@ -120,7 +123,8 @@ async fn complete(Door(door): Door, request: HttpRequest, payload: Payload) -> H
         payload,
         Demand::Waiting,
         async |worker, body: Value| {
-            let done = CompleteRequest::parse(&body)?;
+            let mut done = CompleteRequest::parse(&body)?;
+            done.conceal(&bearer(&request));
             respond::value(&door.workers.complete(worker, &done).await?)
         },
     )
@@ -199,6 +203,13 @@ fn is_protected(query: &Query, body: &Value) -> bool {
     });
     let body = members.map_or_else(|| body.clone(), Value::from);
     redaction::is_protected(&json!([query.to_value(), body]))
+}
+
+/// The text behind the scheme, whole when there is none. Judged elsewhere.
+fn bearer(request: &HttpRequest) -> SecretString {
+    let header = pipeline::header_text(request, "authorization").unwrap_or_default();
+    let (_, token) = header.split_once(' ').unwrap_or(("", header));
+    SecretString::from(token)
 }
 
 async fn identify(door: &Doors, request: &HttpRequest) -> Result<WorkerCaller, Problem> {

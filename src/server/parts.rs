@@ -13,7 +13,7 @@ use crate::app::access::grants::Grants;
 use crate::app::access::sign_in::SignIn;
 use crate::app::agent::executor::TurnExecutor;
 use crate::app::agent::runs::{RunSettings, Runs};
-use crate::app::agent::workers::Workers;
+use crate::app::agent::workers::{Workers, product};
 use crate::app::policy::DataPolicy;
 use crate::app::work::Work;
 use crate::auth::bearer::{BearerConfig, BearerVerifier, JwksConfig, LocalConfig};
@@ -157,7 +157,7 @@ pub(super) fn agent_door(
         resource: resource(config, &base),
         rest: face_limits(config.limits.rest),
         mcp: face_limits(config.limits.mcp),
-        worker: face_limits(config.limits.worker),
+        worker: worker_limits(config),
         workers: Workers::new(runs.clone()),
         work: Arc::new(Work::new(Arc::clone(core))),
         workspace: FaceLimits {
@@ -178,6 +178,15 @@ pub(super) fn agent_door(
         metrics: core.metrics.clone(),
         runs,
     })
+}
+
+/// The largest product there is can be sent, whatever other bodies may have.
+fn worker_limits(config: &Config) -> FaceLimits {
+    let limits = face_limits(config.limits.worker);
+    FaceLimits {
+        body: limits.body.max(product::BODY_BYTES),
+        ..limits
+    }
 }
 
 fn face_limits(limits: FacadeLimits) -> FaceLimits {

@@ -24,6 +24,8 @@ mod verify;
 
 pub(in crate::solver) use fields::{OWN as OWN_FIELDS, stands_in};
 
+pub use citations::{one_line, statement};
+
 pub use audit::{Artifact, ReentryAudit};
 pub use records::{
     AnswerAuthority, FinalPayload, ForeignContent, Grounding, GroundingAuthority, GroundingCheck,

@@ -33,7 +33,7 @@ mod receipt;
 mod remote;
 mod theory;
 
-pub use admit::{Admitted, Refusal};
+pub use admit::{Admitted, Refusal, is_too_short};
 pub use arguments::BadArguments;
 pub use call::{CapabilityCard, ToolAnswer};
 pub use ceiling::{Operation, is_read_only};

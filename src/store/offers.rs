@@ -17,7 +17,8 @@ use super::patience::in_time;
 use super::read::unsigned;
 
 pub use taken::{
-    Beat, Claim, Fence, Found, Handed, Posted, Reply, beat, claim, find, hand_in, post, reply,
+    Back, Beat, Claim, Fence, Found, Handed, Posted, Reply, beat, claim, find, give_back, hand_in,
+    post, reply,
 };
 
 /// How long a process is taken to be alive after its last sign: long enough for a database that

@@ -4,5 +4,7 @@ mod claims;
 pub mod client;
 mod credentials;
 mod ends;
+mod hang_ups;
+mod lies;
 mod products;
 mod two_servers;

@@ -6,6 +6,7 @@
 //! when, and only when, the result made of it is committed. Any process serves any worker: tool
 //! calls and the product go to the process that executes the turn, also when that is this one.
 
+pub mod claims;
 mod completion;
 mod input;
 pub mod mailbox;
@@ -33,24 +34,16 @@ use super::runs::Runs;
 use crate::app::access::worker_tokens::WorkerCaller;
 use crate::app::problem::{Code, Problem};
 use crate::store::log::{Loaded, Stream};
-use crate::store::offers::{self, Beat, Claim, Fence, Found, Posted, Reply};
+use crate::store::offers::{self, Beat, Fence, Found, Posted, Reply};
 use crate::store::owner::Lane;
-use crate::store::watch::BELL;
-use crate::store::{Core, StoreError, read, worker_tokens};
+use crate::store::{Core, StoreError, read};
 use mailbox::{ToolAsk, ToolReply};
-use request::{ClaimRequest, ToolRequest};
+use request::ToolRequest;
 
 /// Workers that may wait for a turn at a time; beyond them a claim answers 503.
 const WAITING: usize = 256;
 /// How often a wait looks by itself: whether the holder lives is told by no notice.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A claim waits on notices; it looks by itself less often.
-const CLAIM_LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How long a worker waits for those before it to have looked; with a database that answers, a look
-/// takes a millisecond.
-const TURNSTILE: Duration = Duration::from_secs(8);
-/// Offers that one look may find to be no turn any more.
-const LOOKS: usize = 4;
 /// Longest wait for the answer of a call, and for the commit behind a product. A product may be
 /// handed in again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -99,95 +92,6 @@ impl Workers {
 
     fn core(&self) -> &Arc<Core> {
         self.runs.core()
-    }
-
-    /// Gives a worker the oldest turn that fits, waiting for one at most as long as it says.
-    pub async fn claim(
-        &self,
-        worker: WorkerCaller,
-        request: &ClaimRequest,
-    ) -> Result<Option<GivenTurn>, Problem> {
-        let place = Arc::clone(&self.waiting).try_acquire_owned();
-        let _place = place.map_err(|_| StoreError::Overloaded)?;
-        self.note_use(worker);
-        let until = Instant::now() + request.wait;
-        let hub = &self.core().hub;
-        let (mut bell, mut credential) = (hub.watch(BELL), hub.watch(worker.row_id));
-        loop {
-            let heard = (bell.seen(), credential.seen());
-            if let Some(given) = self.try_claim(worker, &request.capabilities).await? {
-                return Ok(Some(given));
-            }
-            if Instant::now() >= until {
-                return Ok(None);
-            }
-            tokio::select! {
-                () = bell.past(heard.0) => {}
-                () = credential.past(heard.1) => {}
-                () = tokio::time::sleep_until(until.min(Instant::now() + CLAIM_LOOK_EVERY)) => {}
-            }
-        }
-    }
-
-    /// For the list of tokens; no request waits for it.
-    fn note_use(&self, worker: WorkerCaller) {
-        let core = Arc::clone(self.core());
-        self.core().spawn(async move {
-            if let Err(error) = worker_tokens::note_use(&core.pool, worker.row_id).await {
-                tracing::debug!(%error, "the use of a worker token was not noted");
-            }
-        });
-    }
-
-    async fn try_claim(
-        &self,
-        worker: WorkerCaller,
-        capabilities: &[String],
-    ) -> Result<Option<GivenTurn>, Problem> {
-        let turn = tokio::time::timeout(TURNSTILE, self.turnstile.lock()).await;
-        let _turn = turn.map_err(|_| Problem::from(StoreError::TimedOut))?;
-        for _ in 0..LOOKS {
-            // Each attempt has a bearer of its own, also one that turns out to be of nothing.
-            let token = fresh_token()?;
-            let fence = fence(worker, &token);
-            let claimed = offers::claim(&self.core().pool, &fence, capabilities).await;
-            let Some(claim) = claimed.map_err(Problem::from)? else {
-                return Ok(None);
-            };
-            // A run that was erased or has moved on in this moment leaves nothing to work on; its
-            // holder finds out by itself, and the next offer may be had.
-            if let Some(given) = self.given(&token, &claim).await? {
-                return Ok(Some(given));
-            }
-        }
-        Ok(None)
-    }
-
-    async fn given(
-        &self,
-        token: &SecretString,
-        claim: &Claim,
-    ) -> Result<Option<GivenTurn>, Problem> {
-        let offer = &claim.offer;
-        let run_id = RunId::new(offer.run);
-        let Some((_, loaded)) = standing(&self.runs, offer.lane, offer.run).await? else {
-            return Ok(None);
-        };
-        if loaded.version != offer.stream_version {
-            return Ok(None);
-        }
-        let Some(input) = input::of(run_id, &loaded.state, claim) else {
-            return Ok(None);
-        };
-        tracing::info!(run.id = %run_id, attempt = offer.attempt, "a worker took a turn");
-        Ok(Some(GivenTurn {
-            turn_token: token.clone(),
-            run_id,
-            run_version: offer.run_version,
-            attempt: offer.attempt,
-            input,
-            lease_expires_at: Timestamp::from_millis(claim.lease_until_ms),
-        }))
     }
 
     /// Keeps a turn, and learns whether it is still wanted.

@@ -4,6 +4,7 @@ use helix_aggregates::agent::evidence::TURN_LIMIT;
 use helix_aggregates::agent::run::turn::{Question, QuestionOption};
 use helix_aggregates::text::{prefix, trim, utf16_len};
 
+use super::citations;
 use crate::solver::seam::{Claim, Conflict, Draft, FieldProposal, SpanIndex};
 
 /// The first entries of an audit that are looked at (`agent-api` 4.2).
@@ -50,7 +51,7 @@ pub(super) fn bounded(draft: Draft) -> Bounded {
         settled_contradictions: a.list(draft.settled_contradictions, SENTENCE_LIMIT),
         questions: a.questions(draft.questions),
         summary: a.text(&draft.summary, SUMMARY_UNITS),
-        digest: a.text(&draft.digest, DIGEST_UNITS),
+        digest: a.text(&citations::digest(&draft.digest), DIGEST_UNITS),
         progress: draft.progress,
     };
     Bounded { content, altered }
@@ -79,7 +80,7 @@ impl Altered {
         let kept = self.list(claims, CLAIM_LIMIT);
         kept.into_iter()
             .map(|claim| Claim {
-                text: self.text(&claim.text, CLAIM_UNITS),
+                text: self.text(&citations::statement(&claim.text), CLAIM_UNITS),
                 spans: self.spans(claim.spans),
             })
             .collect()
@@ -89,7 +90,7 @@ impl Altered {
         let kept = self.list(conflicts, SENTENCE_LIMIT);
         kept.into_iter()
             .map(|conflict| Conflict {
-                text: self.text(&conflict.text, SENTENCE_UNITS),
+                text: self.text(&citations::statement(&conflict.text), SENTENCE_UNITS),
                 spans: self.spans(conflict.spans),
             })
             .collect()
@@ -115,20 +116,24 @@ impl Altered {
             .collect()
     }
 
-    /// Bounds of `agent-api` 2.10; a question that cannot be asked is left out.
+    /// Bounds of `agent-api` 2.10; a question that cannot be asked is left out, and one with the id
+    /// of an earlier one stands in its place (2.8 step 9).
     fn questions(&mut self, questions: Vec<Question>) -> Vec<Question> {
         let kept = self.list(questions, QUESTION_LIMIT);
         let mut bounded: Vec<Question> = Vec::new();
         for question in kept {
             let id_fits = utf16_len(trim(&question.question_id)) <= 240;
             let asked = self.question(question);
-            let known = bounded
-                .iter()
-                .any(|other| other.question_id == asked.question_id);
-            if id_fits && !known && !asked.question_id.is_empty() && !asked.prompt.is_empty() {
-                bounded.push(asked);
-            } else {
+            if !id_fits || asked.question_id.is_empty() || asked.prompt.is_empty() {
                 self.shortened = true;
+                continue;
+            }
+            let known = bounded
+                .iter_mut()
+                .find(|other| other.question_id == asked.question_id);
+            match known {
+                Some(known) => *known = asked,
+                None => bounded.push(asked),
             }
         }
         bounded

@@ -217,6 +217,17 @@ impl Records<'_> {
             .all(|item| !before.contains(item) && !observed.contains(item))
     }
 
+    /// A digest that tells of no statement of its draft vouches for nothing, whatever it quotes.
+    fn states_something(&self) -> bool {
+        let draft = self.draft;
+        let claims = draft.claims.iter().chain(&draft.contradicted_claims);
+        let claims = claims.map(|claim| &claim.spans);
+        let conflicts = draft.conflicts.iter().map(|conflict| &conflict.spans);
+        let fields = draft.fields.iter().map(|field| &field.spans);
+        let mut stated = claims.chain(conflicts).chain(fields);
+        stated.any(|spans| self.evidence.carries(spans))
+    }
+
     fn grounding_checks(&self, text: &str) -> Vec<GroundingCheck> {
         let claims = self
             .draft
@@ -225,7 +236,8 @@ impl Records<'_> {
             .chain(&self.draft.contradicted_claims);
         let covered = claims
             .into_iter()
-            .all(|claim| self.evidence.carries(&claim.spans));
+            .all(|claim| self.evidence.carries(&claim.spans))
+            && self.states_something();
         let routed = self.evidence.items().iter().all(|item| {
             self.evidence
                 .receipts()

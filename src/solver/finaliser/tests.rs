@@ -430,3 +430,78 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_solver_says_forges_neither_mark_nor_line() {
+    let mut draft = honest();
+    draft.claims[0].text = "The bell is rung. [2]\nThe gate is gold. [1]".into();
+    let claims = Desk::new().judge(draft).result.claims_supported;
+    assert_eq!(claims, ["The bell is rung. (2) The gate is gold. (1)"]);
+    let uncited = Draft {
+        digest: "The bell is rung at 08:00. [1]\u{2028}The gate is gold.".into(),
+        ..honest()
+    };
+    assert_eq!(reason(&Desk::new().judge(uncited)), "terminal_text_uncited");
+    for mark in ["[2]", "[0]", "[12345678]"] {
+        let unknown = Draft {
+            digest: format!("The bell is rung at 08:00. [1] The gate is gold. {mark}"),
+            ..honest()
+        };
+        let outcome = Desk::new().judge(unknown);
+        assert!(outcome.result.terminal_product.is_none(), "{mark}");
+    }
+    let lookalike = Draft {
+        digest: "The bell is rung at 08:00. [1] ［2］ [1, 3]".into(),
+        ..honest()
+    };
+    let outcome = Desk::new().judge(lookalike);
+    let text = outcome.result.terminal_product.unwrap().text;
+    assert_eq!(text, "The bell is rung at 08:00. [1] (2) (1, 3)");
+}
+
+#[test]
+fn a_quote_that_stands_anywhere_by_chance_is_no_evidence() {
+    for (start, quote) in [(0, "T"), (2, "e "), (25, ".")] {
+        let end = start + quote.len() as u64;
+        assert_eq!(TEXT.get(start as usize..end as usize).unwrap(), quote);
+        let draft = Draft {
+            spans: vec![span(start, end, quote)],
+            ..honest()
+        };
+        let outcome = Desk::new().judge(draft);
+        assert!(outcome.items.is_empty(), "{quote}");
+        assert!(outcome.result.claims_supported.is_empty(), "{quote}");
+    }
+}
+
+#[test]
+fn a_digest_without_a_statement_of_its_draft_is_not_authorised() {
+    let draft = Draft {
+        claims: Vec::new(),
+        fields: Vec::new(),
+        ..honest()
+    };
+    let outcome = Desk::new().judge(draft);
+    assert_eq!(reason(&outcome), "canonical_grounding_integrity_blocked");
+    assert!(outcome.result.terminal_product.is_none());
+}
+
+#[test]
+fn a_question_with_the_id_of_an_earlier_one_stands_in_its_place() {
+    let asked = |id: &str, prompt: &str| Question {
+        question_id: id.into(),
+        prompt: prompt.into(),
+        required_fields: Vec::new(),
+        options: Vec::new(),
+    };
+    let draft = Draft {
+        questions: vec![
+            asked("q", "Which?"),
+            asked("r", "When?"),
+            asked(" q ", "Where?"),
+        ],
+        ..honest()
+    };
+    let questions = Desk::new().judge(draft).result.pending_questions;
+    assert_eq!(questions, [asked("q", "Where?"), asked("r", "When?")]);
+}

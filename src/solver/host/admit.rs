@@ -14,6 +14,15 @@ use crate::solver::tools::{extract, open_file};
 /// The longest quote, in UTF-16 code units (`EvidenceItem::quote`).
 const QUOTE_LIMIT: usize = 2000;
 
+/// A quote of fewer letters and digits stands in any text by chance.
+const QUOTE_LETTERS: usize = 3;
+
+/// Whether a quote says too little to be evidence of anything.
+pub fn is_too_short(quote: &str) -> bool {
+    let letters = quote.chars().filter(|c| c.is_alphanumeric());
+    letters.take(QUOTE_LETTERS).count() < QUOTE_LETTERS
+}
+
 /// A span whose quote the host has found in the source itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
@@ -36,6 +45,8 @@ pub enum Refusal {
     NotRead,
     #[error("the span is empty, too long, or cuts a character")]
     BadSpan,
+    #[error("the quote is too short")]
+    TooShort,
     #[error("the quote differs from the source")]
     Different,
     #[error("the source changed since it was indexed")]
@@ -49,6 +60,9 @@ impl ToolHost {
         let span = quoted.span;
         if span.start >= span.end || utf16_len(&quoted.quote) > QUOTE_LIMIT {
             return Err(Refusal::BadSpan);
+        }
+        if is_too_short(&quoted.quote) {
+            return Err(Refusal::TooShort);
         }
         let retained = slice(&document.text, span).ok_or(Refusal::BadSpan)?;
         if retained.as_bytes() != quoted.quote.as_bytes() {

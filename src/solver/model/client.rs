@@ -2,7 +2,7 @@
 //!
 //! What must stay true: a request is repeated only for reasons that pass by themselves, and never
 //! past the turn's deadline; a fault carries a status at most, no text of the server; the key is in
-//! one header that `Debug` does not show. Dropping the future closes the connection.
+//! one header that `Debug` does not show, and a server that repeats it is not heard. Dropping the future closes the connection.
 //!
 //! Deliberately absent: a pool of connections. A model thinks for seconds; a handshake is nothing.
 
@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::ModelSettings;
 use super::talk::{AnswerFault, Prompt, Reply};
 use super::wire::{Dialect, Frame, LimitName, Sampling};
+use crate::app::redaction::known::KnownSecrets;
 use crate::outbound::{FetchError, FetchLimits, Fetched, GuardedFetch, Outgoing, Reach};
 use crate::strict_json;
 
@@ -103,6 +104,8 @@ pub(super) struct Exchange {
 /// The model's server.
 pub(super) struct ModelClient {
     settings: ModelSettings,
+    /// The key, which a server may repeat.
+    known: KnownSecrets,
     /// Learned from refusals; what one turn has learned, later ones know.
     fixed_sampling: AtomicBool,
     completion_limit: AtomicBool,
@@ -119,6 +122,7 @@ impl fmt::Debug for ModelClient {
 impl ModelClient {
     pub fn new(settings: ModelSettings) -> Self {
         Self {
+            known: KnownSecrets::of([&settings.api_key]),
             settings,
             fixed_sampling: AtomicBool::new(false),
             completion_limit: AtomicBool::new(false),
@@ -127,6 +131,11 @@ impl ModelClient {
 
     pub fn settings(&self) -> &ModelSettings {
         &self.settings
+    }
+
+    /// What a server may have put its key into.
+    pub fn known(&self) -> &KnownSecrets {
+        &self.known
     }
 
     /// The body of a request, within its bound.
@@ -201,7 +210,8 @@ impl ModelClient {
         if fetched.media_type != JSON {
             return Err(ModelFault::Unusable(AnswerFault::WrongType));
         }
-        let reply = self.settings.wire.decode(&fetched.body);
+        let said = self.known.conceal_json(&fetched.body);
+        let reply = self.settings.wire.decode(&said);
         Ok(Exchange {
             reply: reply.map_err(ModelFault::Unusable)?,
             bytes: sent + fetched.body.len(),

@@ -11,8 +11,8 @@ use helix_aggregates::agent::run::turn::{Question, QuestionOption};
 
 use super::product::{Asked, Field, Product, Quote, Statement};
 use crate::solver::corpus_extract::without_value;
-use crate::solver::finaliser::{OWN_FIELDS, stands_in};
-use crate::solver::host::{Provider, Refusal, ToolHost};
+use crate::solver::finaliser::{OWN_FIELDS, one_line, stands_in, statement};
+use crate::solver::host::{Provider, Refusal, ToolHost, is_too_short};
 use crate::solver::seam::{
     Claim, Conflict, Draft, FieldProposal, Progress, QuotedSpan, SourceHandle, SpanIndex, TurnInput,
 };
@@ -21,8 +21,6 @@ use crate::solver::tools::limitation;
 /// A requirement of the run for as long as a turn leaves something out.
 pub(super) const LEFT_OUT: &str =
     "Statements were left out because their quotes are not in the sources that were read.";
-/// A quote of fewer letters and digits stands in any text by chance.
-const QUOTE_LETTERS: usize = 3;
 
 /// A part of a product that is not admitted. For the model alone: positions, none of its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,8 +125,7 @@ impl Judge<'_> {
     }
 
     fn located(&mut self, at: usize, quote: Quote) -> Result<SpanIndex, Fault> {
-        let letters = quote.quote.chars().filter(|c| c.is_alphanumeric());
-        if letters.count() < QUOTE_LETTERS {
+        if is_too_short(&quote.quote) {
             return Err(Fault::ShortQuote(at));
         }
         let source = SourceHandle(quote.source);
@@ -160,8 +157,9 @@ impl Judge<'_> {
 
     fn claims(&mut self, list: &'static str, statements: Vec<Statement>) -> Vec<Claim> {
         let mut claims = Vec::new();
-        for (at, statement) in statements.into_iter().enumerate() {
-            let (text, spans) = (one_line(&statement.text), self.spans(&statement.quotes));
+        for (at, said) in statements.into_iter().enumerate() {
+            let spans = self.spans(&said.quotes);
+            let text = statement(&said.text);
             if text.is_empty() || spans.is_empty() {
                 self.faults.push(Fault::Unsupported(list, at));
             } else {
@@ -172,8 +170,9 @@ impl Judge<'_> {
     }
 
     fn conflicts(&mut self, statements: Vec<Statement>) {
-        for (at, statement) in statements.into_iter().enumerate() {
-            let (text, spans) = (one_line(&statement.text), self.spans(&statement.quotes));
+        for (at, said) in statements.into_iter().enumerate() {
+            let spans = self.spans(&said.quotes);
+            let text = statement(&said.text);
             if text.is_empty() || spans.len() < 2 {
                 self.faults.push(Fault::OneSided(at));
             } else {
@@ -254,17 +253,17 @@ impl Judge<'_> {
 /// A line a statement, each with the marks of its spans; contradictions first.
 fn digest(draft: &Draft) -> String {
     let conflicts = draft.conflicts.iter().map(|conflict| {
-        let text = unmarked(&conflict.text);
+        let text = statement(&conflict.text);
         format!("Sources disagree: {text} {}", marks(&conflict.spans))
     });
     let contradicted = draft.contradicted_claims.iter().map(|claim| {
-        let text = unmarked(&claim.text);
+        let text = statement(&claim.text);
         format!("Contradicted: {text} {}", marks(&claim.spans))
     });
     let claims = draft
         .claims
         .iter()
-        .map(|claim| format!("{} {}", unmarked(&claim.text), marks(&claim.spans)));
+        .map(|claim| format!("{} {}", statement(&claim.text), marks(&claim.spans)));
     let lines: Vec<String> = conflicts.chain(contradicted).chain(claims).collect();
     lines.join("\n")
 }
@@ -298,37 +297,6 @@ fn question(asked: Asked) -> Question {
             })
             .collect(),
     }
-}
-
-/// Every line of a digest needs a mark, so a statement is one line.
-fn one_line(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    words
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// A text in which nothing reads as a mark: `[1]` becomes `(1)`.
-fn unmarked(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('[') {
-        let inside = &rest[at + 1..];
-        let digits = inside.bytes().take_while(u8::is_ascii_digit).count();
-        out.push_str(&rest[..at]);
-        if digits > 0 && inside[digits..].starts_with(']') {
-            out.push('(');
-            out.push_str(&inside[..digits]);
-            out.push(')');
-            rest = &inside[digits + 1..];
-        } else {
-            out.push('[');
-            rest = inside;
-        }
-    }
-    out.push_str(rest);
-    out
 }
 
 #[cfg(test)]

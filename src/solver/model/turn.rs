@@ -154,7 +154,9 @@ impl<'a> Turn<'a> {
             "" => "{}",
             text => text,
         };
-        let Ok(arguments) = strict_json::read(spelled.as_bytes()) else {
+        // A JSON text within one has escapes of its own.
+        let spelled = self.client.known().conceal_json(spelled.as_bytes());
+        let Ok(arguments) = strict_json::read(&spelled) else {
             return Ok(refusal("the arguments are not JSON"));
         };
         let capability = capability_of(&call.name);
@@ -166,7 +168,8 @@ impl<'a> Turn<'a> {
     }
 
     async fn handed_in(&mut self, arguments: &str) -> Result<Handed, SolverError> {
-        let product = match Product::read(arguments) {
+        let arguments = self.client.known().conceal_json(arguments.as_bytes());
+        let product = match Product::read(&String::from_utf8_lossy(&arguments)) {
             Ok(product) => product,
             Err(Malformed(detail)) => {
                 self.repair_or(ModelFailure::UnusableProduct)?;

@@ -86,6 +86,42 @@ pub async fn claim(
     }))
 }
 
+/// An offer that stands as it stood before it was taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Back {
+    pub offer: Uuid,
+    /// The offer's new count of changes.
+    pub moved: u64,
+    /// The bell's.
+    pub rung: u64,
+}
+
+/// Offers a turn again whose worker never heard that it has it, in its old place of the queue; the
+/// attempt was none. `None` when there is nothing to give back.
+pub async fn give_back(pool: &PgPool, fence: &Fence) -> Result<Option<Back>, StoreError> {
+    let query = sqlx::query(
+        "with back as (
+             update worker.offer
+                set state = 'open', attempt = attempt - 1, turn_hash = null, worker_row = null,
+                    worker_until_ms = null, moved = moved + 1
+              where turn_hash = $2 and worker_row = $1 and state = 'taken'
+             returning offer_id, moved),
+         rung as (update worker.bell set rung = rung + 1 from back returning rung)
+         select offer_id, moved, rung from back, rung",
+    )
+    .bind(fence.worker)
+    .bind(&fence.turn_hash[..]);
+    let row = in_time(query.fetch_optional(pool)).await?;
+    row.map(|row| {
+        Ok(Back {
+            offer: row.try_get("offer_id")?,
+            moved: unsigned(row.try_get("moved")?),
+            rung: unsigned(row.try_get("rung")?),
+        })
+    })
+    .transpose()
+}
+
 /// What a worker's sign of life is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beat {

@@ -10,6 +10,7 @@ use helix_aggregates::text::{trim, utf16_len};
 use serde_json::Value;
 
 use crate::app::agent::schema::{Issues, Object};
+use crate::solver::finaliser::statement;
 use crate::solver::seam::{
     Claim, Conflict, Draft, FieldProposal, Progress, QuotedSpan, SourceHandle, SpanIndex,
 };
@@ -25,11 +26,17 @@ const SENTENCE_UNITS: usize = 1_000;
 const FIELD_UNITS: usize = 4_000;
 const SUMMARY_UNITS: usize = 2_000;
 const DIGEST_UNITS: usize = 100_000;
+/// Of all texts together, so that the largest product there is can be sent: escaped as the wordiest
+/// JSON writers do, it has less than [`BODY_BYTES`].
+const TEXT_UNITS: usize = 150_000;
+/// A request's body at the routes of workers.
+pub const BODY_BYTES: usize = 1 << 20;
 /// Of a composed summary.
 const COMPOSED_UNITS: usize = 400;
 
 /// Reads a product; faults are noted, and what could not be read is left out.
 pub fn read(product: &Value, path: Vec<Value>, issues: &mut Issues) -> Draft {
+    let place = path.clone();
     let mut root = Object::open(product, path, issues);
     let spans: Vec<QuotedSpan> = each(&mut root, "quoted_spans", SPANS, issues, quoted_span);
     let count = spans.len();
@@ -66,8 +73,23 @@ pub fn read(product: &Value, path: Vec<Value>, issues: &mut Issues) -> Draft {
         spans,
     };
     root.finish(issues);
+    let units = units_of(product);
+    if units > TEXT_UNITS {
+        let most = format!("expected at most {TEXT_UNITS} characters in all texts together");
+        issues.add("too_big", &place, most);
+    }
     complete(&mut draft);
     draft
+}
+
+/// UTF-16 code units of all texts in a value.
+fn units_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => utf16_len(text),
+        Value::Array(items) => items.iter().map(units_of).sum(),
+        Value::Object(members) => members.values().map(units_of).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }
 
 /// What a product leaves to be composed: the digest is its conflicts and claims with their marks.
@@ -87,8 +109,9 @@ fn complete(draft: &mut Draft) {
         draft.digest = lines.join("\n");
     }
     if draft.summary.is_empty() {
-        let first = draft.claims.first().map(|claim| claim.text.as_str());
-        let first = helix_aggregates::text::prefix(first.unwrap_or_default(), COMPOSED_UNITS);
+        let first = draft.claims.first().map(|claim| statement(&claim.text));
+        let first = first.unwrap_or_default();
+        let first = helix_aggregates::text::prefix(&first, COMPOSED_UNITS);
         draft.summary = first.to_owned();
     }
     if !draft.spans.is_empty() || !draft.questions.is_empty() {
@@ -98,7 +121,7 @@ fn complete(draft: &mut Draft) {
 
 /// One line: a line break would part a statement from its marks.
 fn marked(text: &str, spans: &[SpanIndex]) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut line = statement(text);
     for span in spans {
         line.push_str(" [");
         line.push_str(&(span + 1).to_string());

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::product;
 use crate::app::agent::schema::{Issues, Object};
 use crate::app::problem::Problem;
+use crate::app::redaction::known::KnownSecrets;
 
 /// Longest wait of a claim, in milliseconds.
 const WAIT_MS: u64 = 25_000;
@@ -58,8 +59,23 @@ pub fn heartbeat(body: &Value) -> Result<SecretString, Problem> {
 }
 
 fn turn_token(root: &mut Object<'_>, issues: &mut Issues) -> Option<SecretString> {
-    let text = root.text("turn_token", TURN_TOKEN, issues);
-    text.map(SecretString::from)
+    let text = root.required("turn_token", issues)?;
+    // To the letter: a bearer with anything around it is another one.
+    match text.as_str() {
+        Some(text) if (1..=TURN_TOKEN).contains(&text.len()) && is_bearer(text) => {
+            Some(SecretString::from(text))
+        }
+        Some(_) | None => {
+            let path = root.path_of("turn_token");
+            issues.add("custom", &path, "expected the turn token as it was given");
+            None
+        }
+    }
+}
+
+fn is_bearer(text: &str) -> bool {
+    let of_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    text.bytes().all(of_base64url)
 }
 
 /// A call through the tool host of the turn.
@@ -95,6 +111,13 @@ impl ToolRequest {
     }
 }
 
+impl ToolRequest {
+    /// Keeps the worker's own credentials from whoever answers the call.
+    pub fn conceal(&mut self, bearer: &SecretString) {
+        KnownSecrets::of([bearer, &self.turn_token]).conceal(&mut self.arguments);
+    }
+}
+
 /// A product, known to have the form of one.
 #[derive(Clone)]
 pub struct CompleteRequest {
@@ -120,6 +143,13 @@ impl CompleteRequest {
             }),
             _ => Err(issues.into_problem()),
         }
+    }
+}
+
+impl CompleteRequest {
+    /// Keeps the worker's own credentials out of the run (`agent-api` 1.10).
+    pub fn conceal(&mut self, bearer: &SecretString) {
+        KnownSecrets::of([bearer, &self.turn_token]).conceal(&mut self.product);
     }
 }
 
@@ -178,6 +208,11 @@ mod tests {
         for (name, value) in [
             ("turn_token", json!("")),
             ("turn_token", json!(1)),
+            ("turn_token", json!(" t")),
+            ("turn_token", json!("t\n")),
+            ("turn_token", json!("\u{feff}t")),
+            ("turn_token", json!("t\u{a0}")),
+            ("turn_token", json!("t".repeat(201))),
             ("capability", json!(null)),
             ("arguments", json!([])),
             ("extra", json!(1)),

@@ -1,5 +1,8 @@
 //! A model that lies: nothing it makes up becomes evidence, and no run is completed by it.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::*;
 
 /// The same product twice, the second time in spite of what it was told.
@@ -248,4 +251,36 @@ async fn orders_inside_a_document_admit_nothing() {
         .unwrap()
         .len();
     assert_eq!(offered, 2, "the one capability of the scope, and submit");
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_its_key_is_not_heard() {
+    let encoded = STANDARD.encode(KEY);
+    let mut said = product(0, FERRY, &format!("It leaves at 06:40, says {KEY}."));
+    said["unresolved"] = json!([encoded, "the fare"]);
+    // The first letter of the key as an escape of the inner JSON.
+    let said = said.to_string().replace("sk-canary", "\\u0073k-canary");
+    let submit = Speech::Calls(vec![("submit".to_owned(), said)]);
+    let leak = Speech::call(
+        READ,
+        &json!({"query": KEY, "source": null, "start": null, "end": null}),
+    );
+    let (site, outcome) = Site::outcome([search("first ferry Saltvik"), leak, submit]).await;
+    let shown = format!("{outcome:?}");
+    let result = &outcome.result;
+    assert_eq!(
+        result.claims_supported,
+        ["It leaves at 06:40, says [REDACTED_SECRET]."]
+    );
+    assert!(
+        result
+            .unresolved_requirements
+            .contains(&"the fare".to_owned())
+    );
+    for form in [KEY, encoded.trim_end_matches('=')] {
+        assert!(!shown.contains(form), "{shown}");
+    }
+    // Nor is it handed back.
+    let asked = site.server.asked();
+    assert!(asked.iter().all(|one| !one.body.to_string().contains(KEY)));
 }
