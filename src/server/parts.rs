@@ -160,7 +160,7 @@ pub(super) fn agent_door(
         mcp: face_limits(config.limits.mcp),
         worker: face_limits(config.limits.worker),
         workers: Workers::new(runs.clone()),
-        work: Arc::new(Work::new(Arc::clone(core))),
+        work: Arc::new(Work::new(Arc::clone(core), base.as_str())),
         workspace: FaceLimits {
             body: WORK_BODY,
             by_address: WindowLimiter::new(WORK_BY_ADDRESS),
