@@ -19,15 +19,21 @@ pub mod tokens;
 pub mod workspaces;
 
 mod change;
+mod connections;
+mod credentials;
 mod cursor;
+mod invites;
+mod members;
 mod operator;
 mod refusals;
+mod repositories;
 mod site;
 mod views;
 
 use std::sync::Arc;
 
 use helix_aggregates::access::brief::Brief;
+use helix_aggregates::access::grant::Grant;
 use helix_aggregates::access::workspace::Workspace;
 
 use crate::store::Core;
@@ -43,15 +49,21 @@ pub struct Work {
     workspaces: Arc<Log<Workspace>>,
     briefs: Log<Brief>,
     tokens: NamedTokens,
+    grants: Log<Grant>,
+    /// The public address, for links.
+    base: String,
 }
 
 impl Work {
-    pub fn new(core: Arc<Core>) -> Self {
+    /// `base` is the public address.
+    pub fn new(core: Arc<Core>, base: &str) -> Self {
         let workspaces = Arc::new(Log::new(Arc::clone(&core)));
         Self {
             briefs: Log::new(Arc::clone(&core)),
             tokens: NamedTokens::with(Arc::clone(&core), Arc::clone(&workspaces)),
+            grants: Log::new(Arc::clone(&core)),
             workspaces,
+            base: base.to_owned(),
             core,
         }
     }

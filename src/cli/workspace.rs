@@ -69,7 +69,7 @@ impl From<Role> for command::Role {
 pub async fn run(args: WorkspaceArgs, context: &Context) -> Result<Exit, Failure> {
     let config = context.load(&args.settings)?;
     with_store(&config, Installation::MustExist, async |core| {
-        let work = Work::new(Arc::clone(&core));
+        let work = Work::new(Arc::clone(&core), "");
         match args.noun {
             Noun::List => {
                 for account in accounts(&core).await? {
@@ -157,7 +157,7 @@ pub(super) async fn chosen(
         return Err(Failure::usage("account", message)
             .fix("name the workspace with --workspace, or its account with --account"));
     };
-    let own = Work::new(Arc::clone(core))
+    let own = Work::new(Arc::clone(core), "")
         .own(only.account.account_id, &only.name)
         .await;
     own.map_err(|error| store_failure(&error))

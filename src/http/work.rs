@@ -25,7 +25,7 @@ use super::query::Query;
 use super::surface::Surface;
 use crate::app::problem::{Code, Problem};
 use crate::app::work::arguments::{Arguments, Field, Kind};
-use crate::app::work::operations::{Haste, Keyed, OPERATIONS, Operation, of_route};
+use crate::app::work::operations::{Haste, Keyed, OPERATIONS, Operation, Who, of_route};
 use crate::app::work::{Ask, policy};
 use crate::strict_json;
 
@@ -89,7 +89,12 @@ async fn serve(
     let verdict = limits.by_principal.hit(&principal, pipeline::now_ms(door));
     pipeline::count(exchange, verdict)?;
     policy::admit(&caller, operation)?;
-    let arguments = arguments(limits.body, request, payload, operation).await?;
+    // Nothing is read for what does not exist yet.
+    let arguments = if operation.who == Who::Unbuilt {
+        Arguments::default()
+    } else {
+        arguments(limits.body, request, payload, operation).await?
+    };
     let key = match operation.keyed {
         Keyed::Yes => Some(key_of(request)?),
         Keyed::No => None,

@@ -159,7 +159,7 @@ pub(super) fn agent_door(
         mcp: face_limits(config.limits.mcp),
         worker: worker_limits(config),
         workers: Workers::new(runs.clone()),
-        work: Arc::new(Work::new(Arc::clone(core))),
+        work: Arc::new(Work::new(Arc::clone(core), base.as_str())),
         workspace: FaceLimits {
             body: WORK_BODY,
             by_address: WindowLimiter::new(WORK_BY_ADDRESS),

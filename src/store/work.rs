@@ -4,6 +4,7 @@
 //! membership behind it; lists are cut to the reach that stands in the credential's own row; what is
 //! hidden and what does not exist are looked up alike.
 
+mod people;
 mod tokens;
 
 use sqlx::Row;
@@ -16,6 +17,7 @@ use super::read::{StoredEvent, StreamHead, event_of, head_of};
 use super::read_pool::ReadPool;
 use super::receipt::{self, FoundReceipt, ReceiptKey};
 
+pub use people::{Connection, KnownAccount, connection, connections, people};
 pub use tokens::{
     FoundApp, FoundToken, ListedToken, TokenPlace, app, list, named_token, note_use, place,
 };

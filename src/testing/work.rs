@@ -10,9 +10,10 @@ use helix_aggregates::access::workspace::command::Role;
 use helix_aggregates::ids::{AccountId, ProjectId, TokenId, WorkspaceId};
 use secrecy::ExposeSecret;
 
-use super::{Caller, TestApp};
+use super::{AccountType, Caller, TestApp};
 use crate::app::work::Work;
 use crate::app::work::tokens::{By, TokenWish};
+use crate::auth::passphrase::Passphrases;
 
 pub use crate::app::work::operations::{Face, OPERATIONS, Operation, Who};
 
@@ -69,8 +70,30 @@ impl TestApp {
         added.unwrap();
     }
 
+    /// An account that can sign in with `passphrase`.
+    pub async fn second_person(&self, email: &str, name: &str, passphrase: &str) -> AccountId {
+        let made = self.accounts().create(email, name, AccountType::User).await;
+        let account = made.unwrap().account_id;
+        let phc = Passphrases::default()
+            .hash(passphrase.into())
+            .await
+            .unwrap();
+        sqlx::query(
+            "insert into access.passphrase (account_id, phc, set_at_ms) values ($1, $2, es.now_ms())",
+        )
+        .bind(account.uuid())
+        .bind(phc.expose_secret())
+        .execute(&self.servers[0].runs.core().pool)
+        .await
+        .unwrap();
+        account
+    }
+
     fn work(&self) -> Work {
-        Work::new(Arc::clone(self.servers[0].runs.core()))
+        Work::new(
+            Arc::clone(self.servers[0].runs.core()),
+            self.servers[0].base.as_str(),
+        )
     }
 }
 

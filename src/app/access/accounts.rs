@@ -413,6 +413,11 @@ pub(super) fn open_body(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<A
     serde_json::from_slice(&plain).ok()
 }
 
+/// The name of an account, for those it works with.
+pub(crate) fn name_of(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<String> {
+    open_body(key, account, sealed).map(|body| body.name)
+}
+
 /// The address of an account, for the developer list.
 pub(super) fn email_of(key: &DataKey, account: Uuid, sealed: &[u8]) -> Option<String> {
     open_body(key, account, sealed).map(|body| body.email)

@@ -333,39 +333,11 @@ impl Grants {
         cause: GrantEnding,
         meta: &Meta,
     ) -> Result<(), GrantsError> {
-        let stream = self.stream(grant.uuid()).await?;
-        let stamp = self.core.clock.stamp();
-        let change = LedgerChange::Revoke {
-            row_id: grant.uuid(),
-            reason: cause.as_str(),
-            at_ms: stamp.at.millis(),
-        };
-        self.log
-            .execute_with(
-                &stream,
-                &GrantCommand::End { cause },
-                stamp,
-                meta,
-                |append| Append {
-                    ledger: vec![change.clone()],
-                    priority: Priority::Withdrawal,
-                    ..append
-                },
-            )
-            .await?;
-        Ok(())
+        end(&self.core, &self.log, grant, (cause, meta)).await
     }
 
     async fn stream(&self, grant: Uuid) -> Result<Stream, GrantsError> {
-        let place = oauth_grants::place(&self.core.withdrawals, grant).await?;
-        let place = place.ok_or(GrantsError::NoGrant)?;
-        let key = self.core.key(Some(place.key_id)).await?;
-        Ok(Stream {
-            id: grant,
-            lane: Lane::of_stream(grant).ok_or(GrantsError::NoGrant)?,
-            owner: accounts::owner_of(&self.core, AccountId::new(place.account)),
-            key: key.ok_or(GrantsError::NoGrant)?,
-        })
+        stream_of(&self.core, grant).await
     }
 
     /// The look-up of an app by its name, since clients register anew. An app without one is called
@@ -382,6 +354,42 @@ impl Grants {
         let parts = [account.as_bytes().as_slice(), name.as_bytes()];
         self.core.keyring.mac("app-name", &parts)
     }
+}
+
+/// Ends a grant for whoever may end it.
+pub(crate) async fn end(
+    core: &Core,
+    log: &Log<Grant>,
+    grant: GrantId,
+    (cause, meta): (GrantEnding, &Meta),
+) -> Result<(), GrantsError> {
+    let stream = stream_of(core, grant.uuid()).await?;
+    let stamp = core.clock.stamp();
+    let change = LedgerChange::Revoke {
+        row_id: grant.uuid(),
+        reason: cause.as_str(),
+        at_ms: stamp.at.millis(),
+    };
+    let command = GrantCommand::End { cause };
+    log.execute_with(&stream, &command, stamp, meta, |append| Append {
+        ledger: vec![change.clone()],
+        priority: Priority::Withdrawal,
+        ..append
+    })
+    .await?;
+    Ok(())
+}
+
+async fn stream_of(core: &Core, grant: Uuid) -> Result<Stream, GrantsError> {
+    let place = oauth_grants::place(&core.withdrawals, grant).await?;
+    let place = place.ok_or(GrantsError::NoGrant)?;
+    let key = core.key(Some(place.key_id)).await?;
+    Ok(Stream {
+        id: grant,
+        lane: Lane::of_stream(grant).ok_or(GrantsError::NoGrant)?,
+        owner: accounts::owner_of(core, AccountId::new(place.account)),
+        key: key.ok_or(GrantsError::NoGrant)?,
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

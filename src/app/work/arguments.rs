@@ -45,16 +45,18 @@ pub enum Kind {
     Scopes,
     Reach,
     Projects,
+    /// A one-time handle: the one credential that belongs into a body.
+    Handle,
 }
 
 /// Arguments that fit their fields.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Arguments(Map<String, Value>);
 
 impl Arguments {
     /// Checks what was sent against `fields`.
     pub fn check(sent: &Value, fields: &[Field]) -> Result<Self, Problem> {
-        if redaction::holds_credential(sent) {
+        if leaks(sent, fields) {
             return Err(Problem::new(Code::CredentialInContent));
         }
         let mut issues = Issues::default();
@@ -126,6 +128,24 @@ impl Arguments {
     }
 }
 
+/// Whether a credential stands where none belongs.
+fn leaks(sent: &Value, fields: &[Field]) -> bool {
+    let Value::Object(members) = sent else {
+        return redaction::holds_credential(sent);
+    };
+    let handle = |name: &str| {
+        let mut handles = fields.iter().filter(|field| field.kind == Kind::Handle);
+        handles.any(|field| field.name == name)
+    };
+    members
+        .iter()
+        .filter(|(name, _)| !handle(name))
+        .any(|(name, value)| {
+            redaction::holds_credential(&Value::from(name.as_str()))
+                || redaction::holds_credential(value)
+        })
+}
+
 /// The registry and the use case differ about a field.
 fn missing(name: &'static str) -> Problem {
     Problem::new(Code::Internal).because(format!("the argument {name} was not checked"))
@@ -143,7 +163,7 @@ impl Field {
             None
         };
         match self.kind {
-            Kind::Id => object.optional_text(self.name, ID, issues).map(Value::from),
+            Kind::Id | Kind::Handle => object.optional_text(self.name, ID, issues).map(Value::from),
             Kind::Text(most) => object
                 .optional_text(self.name, most, issues)
                 .map(Value::from),

@@ -17,6 +17,7 @@ use super::projects::{existing, named_project};
 use super::site::{Found, Named, Site, Target, asker_of, nothing, project_owner};
 use super::{Work, policy, views};
 use crate::app::problem::{Code, Problem};
+use crate::store::ledger::LedgerChange;
 use crate::store::ledger::work::WorkChange;
 use crate::store::log::{decode, open_row};
 use crate::store::read::StreamHead;
@@ -129,11 +130,11 @@ impl Work {
                 })))
             },
             rows: &|site: &Site, _| {
-                vec![WorkChange::MustHoldBriefs {
+                vec![LedgerChange::Work(WorkChange::MustHoldBriefs {
                     lane: site.asker.lane,
                     project: owner,
                     most: MOST,
-                }]
+                })]
             },
             view: &|_, state: &Brief| {
                 let mut seen = json!({ "brief": views::brief_of(state, brief)? });

@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 4;
 pub(super) type Commanding<'p, D> =
     dyn Fn(&Site, &D) -> Result<<D as Decider>::Command, Problem> + Sync + 'p;
 pub(super) type Rows<'p, D> =
-    dyn Fn(&Site, &[<D as Decider>::Event]) -> Vec<WorkChange> + Sync + 'p;
+    dyn Fn(&Site, &[<D as Decider>::Event]) -> Vec<LedgerChange> + Sync + 'p;
 pub(super) type Viewing<'p, D> = dyn Fn(&Site, &D) -> Result<Value, Problem> + Sync + 'p;
 
 /// What a change does.
@@ -122,12 +122,12 @@ impl Work {
         if !changed && receipt.is_none() {
             return Ok(answer);
         }
-        let mut ledger = vec![must_work(ask, site, plan.target)];
+        let mut ledger = vec![LedgerChange::Work(must_work(ask, site, plan.target))];
         ledger.extend((plan.rows)(site, &prepared.events));
         let streams = changed.then_some(prepared.append).into_iter().collect();
         let append = Append {
             receipt,
-            ledger: ledger.into_iter().map(LedgerChange::Work).collect(),
+            ledger,
             priority: ask.operation.demand.priority(),
             ..Append::of(stream.lane, streams)
         };

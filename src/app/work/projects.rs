@@ -15,6 +15,7 @@ use super::site::{Named, Site, Target, asker_of, workspace_owner};
 use super::workspaces::{open, shown};
 use super::{Work, views};
 use crate::app::problem::Problem;
+use crate::store::ledger::LedgerChange;
 use crate::store::ledger::work::WorkChange;
 use crate::store::{read, work};
 
@@ -58,11 +59,11 @@ impl Work {
             presence: Presence::Existing,
             command: &|_, _| Ok(WorkspaceCommand::CreateProject(Box::new(new.clone()))),
             rows: &|site: &Site, _| {
-                vec![WorkChange::AddProject {
+                vec![LedgerChange::Work(WorkChange::AddProject {
                     project: project.uuid(),
                     workspace: site.asker.workspace,
                     at_ms: site.stamp.at.millis(),
-                }]
+                })]
             },
             view: &|_, workspace: &Workspace| {
                 let mut seen = shown("project", views::project(project, open(workspace)?))?;

@@ -5,6 +5,7 @@ use helix_aggregates::access::brief::{self, Brief, Proposal, ProposalState};
 use helix_aggregates::access::workspace::{Body, Project};
 use helix_aggregates::ids::{BriefId, ProjectId, ProposalId, RepositoryId, WorkspaceId};
 use helix_aggregates::sealed::Sealed;
+use helix_aggregates::time::Timestamp;
 use helix_projections::access::brief::BriefRow;
 use helix_projections::agent::ERASED;
 use serde_json::{Value, json};
@@ -65,6 +66,24 @@ fn repository(id: RepositoryId, body: &Body) -> Option<Value> {
         "name": text(&known.name),
         "url": text(&known.url),
     }))
+}
+
+/// Invitations that can be accepted at `at`.
+pub(super) fn invites(body: &Body, at: Timestamp) -> Vec<Value> {
+    let live = body
+        .invites
+        .iter()
+        .filter(|(_, invite)| invite.expires_at > at);
+    live.map(|(id, invite)| {
+        json!({
+            "invite_id": id,
+            "email": text(&invite.email),
+            "role": invite.role.as_str(),
+            "created_at": invite.at,
+            "expires_at": invite.expires_at,
+        })
+    })
+    .collect()
 }
 
 pub(super) fn brief(row: &BriefRow) -> Value {

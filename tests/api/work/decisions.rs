@@ -5,7 +5,7 @@ use super::client::{Agent, WRITE, text};
 use super::person::Person;
 
 /// A token of the owner's workspace.
-async fn agent_of<'a>(app: &'a TestApp, owner: &Person<'a>) -> Agent<'a> {
+pub async fn agent_of<'a>(app: &'a TestApp, owner: &Person<'a>) -> Agent<'a> {
     let agent = Agent {
         app,
         workspace: owner.workspace.clone(),

@@ -1,0 +1,93 @@
+//! Named tokens over the door: an owner's, with a fresh passphrase (`access` 8, 9).
+
+use helix_aggregates::access::author::Maker;
+use helix_aggregates::access::token::event::TokenRevocation;
+use helix_aggregates::ids::{TokenId, WorkspaceId};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::change::must_work;
+use super::perform::{Answer, Ask};
+use super::site::{Site, nothing};
+use super::tokens::{By, DAYS, Minted, TokenWish};
+use super::{Work, policy};
+use crate::app::problem::Problem;
+
+impl Work {
+    pub(super) async fn list_tokens(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let (site, _) = self.owners_site(ask).await?;
+        let tokens = self.tokens.list(Some(site.workspace)).await?;
+        let seen = json!({ "tokens": tokens });
+        Ok(Answer::of(ask.operation, seen, false))
+    }
+
+    pub(super) async fn create_token(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let (site, by) = self.owners_site(ask).await?;
+        let wish = TokenWish {
+            name: ask.arguments.needed("name")?.to_owned(),
+            scopes: ask.arguments.scopes("scopes")?,
+            reach: ask.arguments.reach("reach")?,
+            expires_days: ask.arguments.number("expires_days").unwrap_or(DAYS),
+        };
+        let made = self.tokens.create(site.workspace, &wish, &by).await?;
+        Ok(shown(ask, &made))
+    }
+
+    pub(super) async fn rotate_token(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let (site, by) = self.owners_site(ask).await?;
+        let token = self.token_of(ask, site.workspace).await?;
+        let days = ask.arguments.number("expires_days").unwrap_or(DAYS);
+        let grace = ask.arguments.number("grace_seconds");
+        let made = self.tokens.rotate(token, days, grace, &by).await?;
+        Ok(shown(ask, &made))
+    }
+
+    pub(super) async fn revoke_token(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let (site, by) = self.owners_site(ask).await?;
+        let token = self.token_of(ask, site.workspace).await?;
+        self.tokens
+            .revoke(token, TokenRevocation::Owner, &by)
+            .await?;
+        let seen = json!({ "token_id": token, "state": "revoked" });
+        Ok(Answer::of(ask.operation, seen, false))
+    }
+
+    /// The workspace of an owner whose passphrase is fresh.
+    async fn owners_site(&self, ask: &Ask<'_>) -> Result<(Site, By), Problem> {
+        policy::human(ask.caller)?;
+        let (site, _) = self.look_around(ask).await?;
+        let human = policy::fresh_human(ask.caller)?;
+        let target = self.workspace_target(ask)?;
+        let crate::store::ledger::work::WorkChange::MustWork(must) = must_work(ask, &site, target)
+        else {
+            return Err(nothing());
+        };
+        let by = By {
+            maker: Maker::Account(human.account()),
+            meta: ask.caller.meta(),
+            must: Some(must),
+        };
+        Ok((site, by))
+    }
+
+    /// The token that a path names, which must be of that workspace.
+    async fn token_of(&self, ask: &Ask<'_>, workspace: WorkspaceId) -> Result<TokenId, Problem> {
+        let token = TokenId::parse(ask.arguments.needed("token_id")?);
+        let token = token.map_err(|_| nothing())?;
+        if self.tokens.workspace_of(token).await? == workspace {
+            Ok(token)
+        } else {
+            Err(nothing())
+        }
+    }
+}
+
+fn shown(ask: &Ask<'_>, made: &Minted) -> Answer {
+    let seen = json!({
+        "token": made.token.expose_secret(),
+        "token_id": made.token_id,
+        "workspace_id": made.workspace,
+        "expires_at": made.expires_at,
+    });
+    Answer::of(ask.operation, seen, false)
+}

@@ -1,0 +1,181 @@
+//! Who belongs to a workspace (settled question 40, `access` 9).
+//!
+//! What must stay true: owners decide about everybody, admins about members alone, and everybody may
+//! leave; whoever is out loses their apps there in the same commit.
+
+use helix_aggregates::access::author::Maker;
+use helix_aggregates::access::token::event::TokenRevocation;
+use helix_aggregates::access::workspace::command::{Role, WorkspaceCommand};
+use helix_aggregates::access::workspace::{Body, Workspace};
+use helix_aggregates::ids::AccountId;
+use helix_projections::agent::ERASED;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::change::{Plan, Presence};
+use super::perform::{Answer, Ask};
+use super::site::Site;
+use super::tokens::By;
+use super::workspaces::open;
+use super::{Work, policy, views};
+use crate::app::access::accounts::name_of;
+use crate::app::problem::{Code, Problem};
+use crate::store::ledger::LedgerChange;
+use crate::store::ledger::work::WorkChange;
+use crate::store::work;
+
+impl Work {
+    pub(super) async fn list_members(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        policy::human(ask.caller)?;
+        let (site, loaded) = self.look_around(ask).await?;
+        let body = open(&loaded.state)?;
+        let mut names = std::collections::BTreeMap::new();
+        for known in work::people(&self.core.reads, &site.asker).await? {
+            let key = self.core.key(Some(known.key_id)).await?;
+            let name = key.and_then(|key| name_of(&key, known.account, &known.body));
+            names.insert(AccountId::new(known.account), name);
+        }
+        let members: Vec<Value> = body
+            .members
+            .iter()
+            .map(|(account, member)| {
+                let name = names.get(account).cloned().flatten();
+                json!({
+                    "account_id": account,
+                    "name": name.unwrap_or_else(|| ERASED.to_owned()),
+                    "role": member.role.as_str(),
+                    "joined_at": member.joined_at,
+                })
+            })
+            .collect();
+        // An address is shown to those who may invite.
+        let invites = match site.role {
+            Some(Role::Owner | Role::Admin) => views::invites(body, site.stamp.at),
+            Some(Role::Member) | None => Vec::new(),
+        };
+        let seen = json!({ "members": members, "invites": invites });
+        Ok(Answer::of(ask.operation, seen, false))
+    }
+
+    pub(super) async fn change_member(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let by = policy::human(ask.caller)?.account();
+        let account = named(ask)?;
+        let role = role_of(ask)?;
+        let plan = Plan {
+            target: self.workspace_target(ask)?,
+            presence: Presence::Existing,
+            command: &|_: &Site, workspace: &Workspace| {
+                let body = open(workspace)?;
+                may_administer(body, by, body.role(account).into_iter().chain([role]))?;
+                Ok(WorkspaceCommand::ChangeRole {
+                    account,
+                    role,
+                    by: Maker::Account(by),
+                })
+            },
+            rows: &|site: &Site, _| vec![joined(site, account, role)],
+            view: &|_, _: &Workspace| {
+                Ok(json!({ "member": { "account_id": account, "role": role.as_str() } }))
+            },
+        };
+        self.change(ask, &self.workspaces, plan).await
+    }
+
+    /// Takes a member out, or lets one leave. The tokens that an owner made end with them, unless they
+    /// are to be kept.
+    pub(super) async fn remove_member(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let by = policy::human(ask.caller)?.account();
+        let account = named(ask)?;
+        let plan = Plan {
+            target: self.workspace_target(ask)?,
+            presence: Presence::Existing,
+            command: &|_: &Site, workspace: &Workspace| {
+                if account != by {
+                    let body = open(workspace)?;
+                    may_administer(body, by, body.role(account))?;
+                }
+                Ok(WorkspaceCommand::RemoveMember {
+                    account,
+                    by: Maker::Account(by),
+                })
+            },
+            rows: &|site: &Site, _| {
+                vec![LedgerChange::Work(WorkChange::Leave {
+                    workspace: site.asker.workspace,
+                    account: account.uuid(),
+                    at_ms: site.stamp.at.millis(),
+                })]
+            },
+            view: &|_, _: &Workspace| Ok(json!({ "account_id": account, "state": "removed" })),
+        };
+        let mut answer = self.change(ask, &self.workspaces, plan).await?;
+        let tokens = self.tokens_of(ask, account).await?;
+        answer.body.insert("tokens".to_owned(), tokens);
+        Ok(answer)
+    }
+
+    /// The live tokens that somebody made, ended unless the request keeps them.
+    async fn tokens_of(&self, ask: &Ask<'_>, account: AccountId) -> Result<Value, Problem> {
+        let workspace = super::site::asker_of(ask)?.workspace;
+        let workspace = helix_aggregates::ids::WorkspaceId::new(workspace);
+        let keeps = ask.arguments.text("keep_tokens") == Some("true");
+        let maker = account.to_string();
+        let mut lines = Vec::new();
+        for line in self.tokens.list(Some(workspace)).await? {
+            if line.creator != maker || line.state != "live" {
+                continue;
+            }
+            let state = if keeps { "live" } else { "revoked" };
+            if !keeps {
+                // Whoever removed may have removed themselves, so no membership guards this.
+                let by = By {
+                    maker: Maker::Account(account),
+                    meta: ask.caller.meta(),
+                    must: None,
+                };
+                let cause = TokenRevocation::MemberRemoved;
+                self.tokens.revoke(line.token_id, cause, &by).await?;
+            }
+            lines.push(json!({ "token_id": line.token_id, "name": line.name, "state": state }));
+        }
+        Ok(lines.into())
+    }
+}
+
+/// Owners administer everybody, admins those who are and stay members.
+pub(super) fn may_administer(
+    body: &Body,
+    by: AccountId,
+    touched: impl IntoIterator<Item = Role>,
+) -> Result<(), Problem> {
+    let allowed = match body.role(by) {
+        Some(Role::Owner) => true,
+        Some(Role::Admin) => touched.into_iter().all(|role| role == Role::Member),
+        Some(Role::Member) | None => false,
+    };
+    if allowed {
+        Ok(())
+    } else {
+        Err(Problem::new(Code::RoleRequired))
+    }
+}
+
+pub(super) fn joined(site: &Site, account: AccountId, role: Role) -> LedgerChange {
+    LedgerChange::Work(WorkChange::Join {
+        workspace: site.asker.workspace,
+        account: account.uuid(),
+        role: role.as_str(),
+        at_ms: site.stamp.at.millis(),
+    })
+}
+
+pub(super) fn role_of(ask: &Ask<'_>) -> Result<Role, Problem> {
+    let fault = || Problem::new(Code::Internal).because("a role was not checked");
+    Role::parse(ask.arguments.needed("role")?).ok_or_else(fault)
+}
+
+/// The account that a path names; a text that is no id is an account that is unknown.
+fn named(ask: &Ask<'_>) -> Result<AccountId, Problem> {
+    let account = AccountId::parse(ask.arguments.needed("account_id")?);
+    Ok(account.unwrap_or(AccountId::new(Uuid::nil())))
+}

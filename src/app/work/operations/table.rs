@@ -1,0 +1,504 @@
+//! The rows. Each tool and each human-only action of `access` 6.2 and 9 has one, in their order.
+
+use helix_aggregates::access::workspace::command::Role;
+
+use super::{Face, Haste, Keyed, Op, Operation, ROOT, Who};
+use crate::app::work::arguments::{Field, Kind, Need};
+
+const READ: &[&str] = &["brief:read"];
+const WRITE: &[&str] = &["brief:read", "brief:write"];
+
+const fn needed(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        need: Need::Required,
+    }
+}
+
+const fn optional(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        need: Need::Optional,
+    }
+}
+
+const PROJECT: Field = needed("project_id", Kind::Id);
+const BRIEF: Field = needed("brief_id", Kind::Id);
+const PROPOSAL: Field = needed("proposal_id", Kind::Id);
+const TEXT: Field = needed("body", Kind::Markdown);
+const SUMMARY: Field = needed("summary", Kind::Text(500));
+const REASON: Field = optional("reason", Kind::Text(1_000));
+const DECISION: Field = needed("decision", Kind::Word(&["approve", "reject"]));
+const ROLE: Field = needed("role", Kind::Word(&["owner", "admin", "member"]));
+const ACCOUNT: Field = needed("account_id", Kind::Id);
+const TOKEN: Field = needed("token_id", Kind::Id);
+const EXPIRES: Field = optional("expires_days", Kind::Number(1, 365));
+const OWNERS: &[Role] = &[Role::Owner];
+const ADMINS: &[Role] = &[Role::Owner, Role::Admin];
+/// States of a proposal that a list can be cut to.
+const STATES: &[&str] = &[
+    "open",
+    "approved",
+    "committed",
+    "rejected",
+    "withdrawn",
+    "stale",
+];
+const EXPECTED: Field = needed("expected_version", Kind::Number(0, VERSION));
+const CURSOR: Field = optional("cursor", Kind::Id);
+const LIMIT: Field = optional("limit", Kind::Number(1, 100));
+/// The largest integer that every client reads exactly.
+const VERSION: u64 = 9_007_199_254_740_991;
+
+const fn read(
+    op: Op,
+    name: &'static str,
+    path: &'static str,
+    fields: &'static [Field],
+) -> Operation {
+    Operation {
+        op,
+        name,
+        face: Face::Tool,
+        method: "GET",
+        path,
+        scopes: READ,
+        who: Who::Anybody,
+        keyed: Keyed::No,
+        status: 200,
+        demand: Haste::Ordinary,
+        fields,
+    }
+}
+
+const fn write(
+    op: Op,
+    name: &'static str,
+    path: &'static str,
+    status: u16,
+    fields: &'static [Field],
+) -> Operation {
+    Operation {
+        op,
+        name,
+        face: Face::Tool,
+        method: "POST",
+        path,
+        scopes: WRITE,
+        who: Who::Anybody,
+        keyed: Keyed::Yes,
+        status,
+        demand: Haste::Ordinary,
+        fields,
+    }
+}
+
+/// What only a person does. Its decisions are made once by their `expected_version`, so they take no key.
+const fn human(
+    op: Op,
+    name: &'static str,
+    path: &'static str,
+    who: Who,
+    fields: &'static [Field],
+) -> Operation {
+    Operation {
+        op,
+        name,
+        face: Face::Route,
+        method: "POST",
+        path,
+        scopes: READ,
+        who,
+        keyed: Keyed::No,
+        status: 200,
+        demand: Haste::Ordinary,
+        fields,
+    }
+}
+
+/// What only a person may look at.
+const fn get(op: Op, name: &'static str, path: &'static str, who: Who) -> Operation {
+    Operation {
+        method: "GET",
+        ..human(op, name, path, who, &[])
+    }
+}
+
+const fn unbuilt(method: &'static str, name: &'static str, path: &'static str) -> Operation {
+    Operation {
+        method,
+        ..human(Op::Unbuilt, name, path, Who::Unbuilt, &[])
+    }
+}
+
+/// The whole of the door.
+pub static OPERATIONS: &[Operation] = &[
+    Operation {
+        face: Face::Route,
+        ..read(Op::WorkspaceList, "workspace_list", ROOT, &[])
+    },
+    read(
+        Op::WorkspaceGet,
+        "workspace_get",
+        "/api/v1/workspaces/{workspace_id}",
+        &[],
+    ),
+    read(
+        Op::ProjectList,
+        "project_list",
+        "/api/v1/workspaces/{workspace_id}/projects",
+        &[CURSOR, LIMIT],
+    ),
+    write(
+        Op::ProjectCreate,
+        "project_create",
+        "/api/v1/workspaces/{workspace_id}/projects",
+        201,
+        &[
+            needed("name", Kind::Name(120)),
+            optional("description", Kind::Text(2_000)),
+        ],
+    ),
+    write(
+        Op::CodebaseLink,
+        "project_codebase_link",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/codebase-link",
+        200,
+        &[PROJECT, needed("repository_id", Kind::Id), EXPECTED],
+    ),
+    read(
+        Op::BriefList,
+        "brief_list",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs",
+        &[PROJECT, optional("q", Kind::Text(200)), CURSOR, LIMIT],
+    ),
+    read(
+        Op::BriefGet,
+        "brief_get",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}",
+        &[
+            PROJECT,
+            BRIEF,
+            optional("version", Kind::Number(1, VERSION)),
+        ],
+    ),
+    write(
+        Op::BriefCreate,
+        "brief_create",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs",
+        201,
+        &[
+            PROJECT,
+            needed("title", Kind::Name(200)),
+            optional("body", Kind::Markdown),
+            optional("summary", Kind::Text(500)),
+        ],
+    ),
+    write(
+        Op::ProposalCreate,
+        "brief_proposal_create",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/proposals",
+        201,
+        &[PROJECT, BRIEF, TEXT, SUMMARY, EXPECTED],
+    ),
+    read(
+        Op::ProposalList,
+        "brief_proposal_list",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/proposals",
+        &[
+            PROJECT,
+            BRIEF,
+            optional("proposal_id", Kind::Id),
+            optional("state", Kind::Word(STATES)),
+            CURSOR,
+            LIMIT,
+        ],
+    ),
+    Operation {
+        demand: Haste::Withdrawal,
+        ..write(
+            Op::ProposalWithdraw,
+            "brief_proposal_withdraw",
+            "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/proposals/{proposal_id}/withdraw",
+            200,
+            &[PROJECT, BRIEF, PROPOSAL, EXPECTED],
+        )
+    },
+    human(
+        Op::BriefEdit,
+        "brief_edit",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/edit",
+        Who::Human,
+        &[PROJECT, BRIEF, TEXT, SUMMARY, EXPECTED],
+    ),
+    human(
+        Op::BriefRevert,
+        "brief_revert",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/revert",
+        Who::Human,
+        &[
+            PROJECT,
+            BRIEF,
+            EXPECTED,
+            needed("to_version", Kind::Number(1, VERSION)),
+            REASON,
+        ],
+    ),
+    human(
+        Op::ProposalDecide,
+        "brief_proposal_decide",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/proposals/{proposal_id}/decide",
+        Who::Human,
+        &[PROJECT, BRIEF, PROPOSAL, DECISION, EXPECTED, REASON],
+    ),
+    human(
+        Op::ProposalCommit,
+        "brief_proposal_commit",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/proposals/{proposal_id}/commit",
+        Who::Human,
+        &[PROJECT, BRIEF, PROPOSAL, EXPECTED],
+    ),
+    human(
+        Op::ProposalRebase,
+        "brief_proposal_rebase",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/briefs/{brief_id}/proposals/{proposal_id}/rebase",
+        Who::Human,
+        &[PROJECT, BRIEF, PROPOSAL, EXPECTED, TEXT],
+    ),
+    get(
+        Op::MemberList,
+        "member_list",
+        "/api/v1/workspaces/{workspace_id}/members",
+        Who::Human,
+    ),
+    Operation {
+        status: 201,
+        ..human(
+            Op::MemberInvite,
+            "member_invite",
+            "/api/v1/workspaces/{workspace_id}/members",
+            Who::Roles(ADMINS),
+            &[needed("email", Kind::Name(320)), ROLE],
+        )
+    },
+    Operation {
+        method: "PATCH",
+        ..human(
+            Op::MemberChange,
+            "member_change",
+            "/api/v1/workspaces/{workspace_id}/members/{account_id}",
+            Who::Roles(ADMINS),
+            &[ACCOUNT, ROLE],
+        )
+    },
+    Operation {
+        method: "DELETE",
+        demand: Haste::Withdrawal,
+        ..human(
+            Op::MemberRemove,
+            "member_remove",
+            "/api/v1/workspaces/{workspace_id}/members/{account_id}",
+            Who::Human,
+            &[
+                ACCOUNT,
+                optional("keep_tokens", Kind::Word(&["true", "false"])),
+            ],
+        )
+    },
+    human(
+        Op::InviteAccept,
+        "invite_accept",
+        "/api/v1/workspace-invites/accept",
+        Who::Human,
+        &[needed("token", Kind::Handle)],
+    ),
+    get(
+        Op::RepositoryList,
+        "repository_list",
+        "/api/v1/workspaces/{workspace_id}/repositories",
+        Who::Human,
+    ),
+    Operation {
+        status: 201,
+        ..human(
+            Op::RepositoryConnect,
+            "repository_connect",
+            "/api/v1/workspaces/{workspace_id}/repositories",
+            Who::Roles(ADMINS),
+            &[
+                needed("name", Kind::Name(120)),
+                needed("url", Kind::Name(2_048)),
+                needed("project_ids", Kind::Projects),
+            ],
+        )
+    },
+    Operation {
+        method: "DELETE",
+        demand: Haste::Withdrawal,
+        ..human(
+            Op::RepositoryDisconnect,
+            "repository_disconnect",
+            "/api/v1/workspaces/{workspace_id}/repositories/{repository_id}",
+            Who::Roles(ADMINS),
+            &[needed("repository_id", Kind::Id)],
+        )
+    },
+    get(
+        Op::TokenList,
+        "token_list",
+        "/api/v1/workspaces/{workspace_id}/tokens",
+        Who::Roles(OWNERS),
+    ),
+    Operation {
+        status: 201,
+        ..human(
+            Op::TokenCreate,
+            "token_create",
+            "/api/v1/workspaces/{workspace_id}/tokens",
+            Who::Roles(OWNERS),
+            &[
+                needed("name", Kind::Name(80)),
+                needed("scopes", Kind::Scopes),
+                needed("reach", Kind::Reach),
+                EXPIRES,
+            ],
+        )
+    },
+    Operation {
+        status: 201,
+        ..human(
+            Op::TokenRotate,
+            "token_rotate",
+            "/api/v1/workspaces/{workspace_id}/tokens/{token_id}/rotate",
+            Who::Roles(OWNERS),
+            &[
+                TOKEN,
+                EXPIRES,
+                optional("grace_seconds", Kind::Number(0, 86_400)),
+            ],
+        )
+    },
+    Operation {
+        demand: Haste::Withdrawal,
+        ..human(
+            Op::TokenRevoke,
+            "token_revoke",
+            "/api/v1/workspaces/{workspace_id}/tokens/{token_id}/revoke",
+            Who::Roles(OWNERS),
+            &[TOKEN],
+        )
+    },
+    get(
+        Op::ConnectionList,
+        "connection_list",
+        "/api/v1/workspaces/{workspace_id}/connections",
+        Who::Human,
+    ),
+    Operation {
+        demand: Haste::Withdrawal,
+        ..human(
+            Op::ConnectionRevoke,
+            "connection_revoke",
+            "/api/v1/workspaces/{workspace_id}/connections/{connection_id}/revoke",
+            Who::Human,
+            &[needed("connection_id", Kind::Id)],
+        )
+    },
+    unbuilt(
+        "GET",
+        "execution_grants_list",
+        "/api/v1/workspaces/{workspace_id}/execution-grants",
+    ),
+    unbuilt(
+        "POST",
+        "execution_grants_change",
+        "/api/v1/workspaces/{workspace_id}/execution-grants",
+    ),
+    unbuilt(
+        "GET",
+        "billing_list",
+        "/api/v1/workspaces/{workspace_id}/billing",
+    ),
+    unbuilt(
+        "POST",
+        "billing_change",
+        "/api/v1/workspaces/{workspace_id}/billing",
+    ),
+    unbuilt(
+        "GET",
+        "integrations_list",
+        "/api/v1/workspaces/{workspace_id}/integrations",
+    ),
+    unbuilt(
+        "POST",
+        "integrations_change",
+        "/api/v1/workspaces/{workspace_id}/integrations",
+    ),
+    unbuilt(
+        "GET",
+        "provider_consents_list",
+        "/api/v1/workspaces/{workspace_id}/provider-consents",
+    ),
+    unbuilt(
+        "POST",
+        "provider_consents_change",
+        "/api/v1/workspaces/{workspace_id}/provider-consents",
+    ),
+    unbuilt(
+        "GET",
+        "share_links_list",
+        "/api/v1/workspaces/{workspace_id}/share-links",
+    ),
+    unbuilt(
+        "POST",
+        "share_links_change",
+        "/api/v1/workspaces/{workspace_id}/share-links",
+    ),
+    unbuilt(
+        "GET",
+        "brain_list",
+        "/api/v1/workspaces/{workspace_id}/brain",
+    ),
+    unbuilt(
+        "POST",
+        "brain_change",
+        "/api/v1/workspaces/{workspace_id}/brain",
+    ),
+    unbuilt(
+        "GET",
+        "done_checks_list",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/done-checks",
+    ),
+    unbuilt(
+        "POST",
+        "done_checks_change",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/done-checks",
+    ),
+    unbuilt(
+        "POST",
+        "execution_grants_approve",
+        "/api/v1/workspaces/{workspace_id}/execution-grants/{grant_id}/approve",
+    ),
+    unbuilt(
+        "POST",
+        "run_continue",
+        "/api/v1/workspaces/{workspace_id}/runs/{run_id}/continue",
+    ),
+    unbuilt(
+        "POST",
+        "review_gate",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/gate",
+    ),
+    unbuilt(
+        "POST",
+        "review_clear",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/clear",
+    ),
+    unbuilt(
+        "POST",
+        "review_restart",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/restart",
+    ),
+];
