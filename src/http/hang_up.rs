@@ -33,7 +33,7 @@ pub fn watch(socket: &net::TcpStream, data: &mut Extensions) {
 pub fn presence(request: &HttpRequest) -> Presence {
     request
         .conn_data::<Line>()
-        .map_or(Presence::Here, |line| line.presence())
+        .map_or(Presence::Here, Line::presence)
 }
 
 impl Line {
@@ -42,10 +42,14 @@ impl Line {
         match self.0.peek(&mut [0]) {
             Ok(0) => Presence::Gone,
             Ok(_) => Presence::Here,
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::Interrupted => Presence::Here,
-                _ => Presence::Gone,
-            },
+            Err(error) => {
+                let waits = [ErrorKind::WouldBlock, ErrorKind::Interrupted];
+                if waits.contains(&error.kind()) {
+                    Presence::Here
+                } else {
+                    Presence::Gone
+                }
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ use crate::store::{Core, StoreError, people};
 use tries::Tries;
 
 pub use person::Person;
-pub use setup::{LinkReach, SetUp, Whence};
+pub use setup::{LINK_KIND, LinkReach, SetUp, Whence};
 pub use tries::Origin;
 
 /// Why nobody was let in. Only the door knows the words.

@@ -463,7 +463,8 @@ fn what_a_solver_says_forges_neither_mark_nor_line() {
 fn a_quote_that_stands_anywhere_by_chance_is_no_evidence() {
     for (start, quote) in [(0, "T"), (2, "e "), (25, ".")] {
         let end = start + quote.len() as u64;
-        assert_eq!(TEXT.get(start as usize..end as usize).unwrap(), quote);
+        let place = |number: u64| usize::try_from(number).unwrap();
+        assert_eq!(TEXT.get(place(start)..place(end)).unwrap(), quote);
         let draft = Draft {
             spans: vec![span(start, end, quote)],
             ..honest()

@@ -23,7 +23,7 @@ use crate::store::log::Meta;
 use crate::store::{StoreError, handles, people};
 
 /// The kind in the text of a one-time link (`access` 1.1).
-const LINK_KIND: &str = "lk";
+pub const LINK_KIND: &str = "lk";
 const SETUP: &str = "setup";
 const SETUP_LIFE_MS: i64 = 60 * 60_000;
 
