@@ -1,5 +1,7 @@
 //! `/authorize`: whether an app may act for somebody (`access` 3.4).
 
+mod within;
+
 use std::borrow::Cow;
 
 use actix_web::http::StatusCode;
@@ -14,10 +16,12 @@ use super::sign_in::{internal as sign_in_failed, refused};
 use super::visit::{self, Admits, OriginRule, Rules, Visit};
 use super::{Frame, Notice, html, html_leading_to};
 use crate::app::access::consents::{ConsentError, Question};
-use crate::app::access::grants::{Decision, Earlier, GrantsError, shown};
+use crate::app::access::grants::{Decision, Earlier, GrantsError, Within, shown};
 use crate::app::access::sign_in::{Proved, SignInError};
 use crate::app::problem::{Code, Problem};
+use crate::app::work::choices::WorkspaceChoice;
 use crate::auth::oauth::redirect::Shown;
+use crate::auth::oauth::resource::Door as DoorKind;
 use crate::auth::oauth::scope::{Providers, Scopes, sentence};
 use crate::http::door::{Apps, Door};
 use crate::http::permits::Demand;
@@ -41,6 +45,8 @@ struct Consent<'a> {
     asking: String,
     asked: Vec<Choice>,
     others: Vec<Choice>,
+    workspaces: Vec<within::Offered>,
+    reach: &'a str,
     expiries: [u16; 5],
     signed_in: Option<&'a str>,
     email: &'a str,
@@ -72,7 +78,15 @@ async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
             .ask(request.query_string(), visit.person.as_ref())
             .await
         {
-            Ok(question) => show(visit, StatusCode::OK, &question, None, None),
+            // Whose workspaces there are to choose from is known of somebody signed in alone (settled
+            // question 50).
+            Ok(question) if wants_workspace(&question) && visit.person.is_none() => {
+                Ok(visit.see(&visit::sign_in_first(&request)))
+            }
+            Ok(question) => {
+                let choices = choices(visit, &question).await?;
+                show(visit, StatusCode::OK, &question, &choices, None, None)
+            }
             Err(error) => not_asked(visit, error),
         }
     })
@@ -113,9 +127,18 @@ async fn allow(
     form: &Form,
 ) -> Result<HttpResponse, Problem> {
     let bad = StatusCode::BAD_REQUEST;
+    let choices = choices(visit, question).await?;
     let Some(scopes) = Scopes::chosen(question.request.door(), form.all("scopes")) else {
         let fault = "Tick at least one thing that the app may do, or deny.";
-        return show(visit, bad, question, Some(fault), Some(form));
+        return show(visit, bad, question, &choices, Some(fault), Some(form));
+    };
+    let within = if wants_workspace(question) {
+        match within::chosen(&choices, form) {
+            Ok(within) => within,
+            Err(fault) => return show(visit, bad, question, &choices, Some(fault), Some(form)),
+        }
+    } else {
+        Within::Account
     };
     let days = form
         .text("expires_days")
@@ -129,7 +152,7 @@ async fn allow(
         Ok(proved) => proved,
         Err(error) => {
             let (status, fault) = refused(error)?;
-            return show(visit, status, question, Some(&fault), Some(form));
+            return show(visit, status, question, &choices, Some(&fault), Some(form));
         }
     };
     let earlier = if form.text("keep_existing") == Some("1") {
@@ -141,6 +164,7 @@ async fn allow(
         request: &question.request,
         app: &question.app,
         scopes,
+        within,
         expires_days,
         earlier,
         handle_hash: question.handle_hash,
@@ -154,11 +178,24 @@ async fn allow(
                 visit,
                 StatusCode::CONFLICT,
                 question,
+                &choices,
                 Some(&fault),
                 Some(form),
             )
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+fn wants_workspace(question: &Question) -> bool {
+    question.request.door() == DoorKind::Workspace
+}
+
+/// The workspaces to choose from, where the door is theirs.
+async fn choices(visit: &Visit<'_>, question: &Question) -> Result<Vec<WorkspaceChoice>, Problem> {
+    match &visit.person {
+        Some(person) if wants_workspace(question) => visit.door.work.choices(person).await,
+        Some(_) | None => Ok(Vec::new()),
     }
 }
 
@@ -194,6 +231,7 @@ fn show(
     visit: &Visit<'_>,
     status: StatusCode,
     question: &Question,
+    choices: &[WorkspaceChoice],
     fault: Option<&str>,
     form: Option<&Form>,
 ) -> Result<HttpResponse, Problem> {
@@ -204,7 +242,7 @@ fn show(
         Some(form) => form.all("scopes").any(|chosen| chosen == word),
         None => offer.ticked.contains(word),
     };
-    let choices = |words: &[&'static str]| {
+    let listed = |words: &[&'static str]| {
         let choice = |word: &&'static str| Choice {
             word,
             sentence: sentence(word, Providers::default()).unwrap_or_default(),
@@ -223,8 +261,10 @@ fn show(
         fault,
         handle: question.handle.expose_secret(),
         asking: format!("{} is asking for these", question.app),
-        asked: choices(&offer.open),
-        others: choices(&offer.folded),
+        asked: listed(&offer.open),
+        others: listed(&offer.folded),
+        workspaces: within::offered(choices, form),
+        reach: form.map_or("", |form| form.text_or_empty("reach")),
         expiries: EXPIRIES,
         signed_in: visit.person.as_ref().map(|person| person.email.as_str()),
         email: form.map_or("", |form| form.text_or_empty("email")),

@@ -201,7 +201,7 @@ fn own_origin(door: &Doors, request: &HttpRequest) -> String {
 }
 
 /// Where to sign in, and back.
-fn sign_in_first(request: &HttpRequest) -> String {
+pub(super) fn sign_in_first(request: &HttpRequest) -> String {
     let wanted = request
         .uri()
         .path_and_query()
