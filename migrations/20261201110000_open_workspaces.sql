@@ -79,6 +79,17 @@ begin
     end if;
 end $$;
 
+-- Holds a membership that a grant rests on, or refuses with HX003.
+create function access.must_be_member(p_workspace uuid, p_account uuid) returns void language plpgsql as $$
+begin
+    perform 1 from access.membership m
+       join access.workspace w on w.workspace_id = m.workspace_id and w.deleted_at_ms is null
+      where m.workspace_id = p_workspace and m.account_id = p_account for share of m;
+    if not found then
+        raise exception 'no longer a member' using errcode = 'HX003';
+    end if;
+end $$;
+
 -- Refuses with HX005 what makes a project hold more briefs than it may. Its lane is held by then, so that
 -- the count is exact.
 create function access.must_hold_briefs(p_lane smallint, p_owner bytea, p_most bigint) returns void
@@ -90,6 +101,7 @@ begin
     end if;
 end $$;
 
-grant execute on function access.works_as, access.must_work, access.must_hold_briefs to helix_app;
+grant execute on function access.works_as, access.must_work, access.must_be_member, access.must_hold_briefs
+    to helix_app;
 grant select, insert, update on access.workspace, access.project to helix_app;
 grant select, insert, update, delete on access.membership to helix_app;

@@ -9,6 +9,7 @@
 pub mod arguments;
 mod briefs;
 pub mod caller;
+pub mod choices;
 pub mod opening;
 pub mod operations;
 pub mod perform;

@@ -1,5 +1,7 @@
 //! `/authorize`: whether an app may act for somebody (`access` 3.4).
 
+mod within;
+
 use std::borrow::Cow;
 
 use actix_web::http::StatusCode;
@@ -15,10 +17,12 @@ use super::sign_in::{internal as sign_in_failed, refused, wait_of, waiting};
 use super::visit::{self, Admits, OriginRule, Rules, Visit};
 use super::{Frame, Notice, html, html_leading_to};
 use crate::app::access::consents::{ConsentError, Question};
-use crate::app::access::grants::{Decision, Earlier, GrantsError, shown};
+use crate::app::access::grants::{Decision, Earlier, GrantsError, Within, shown};
 use crate::app::access::sign_in::{Proved, SignInError};
 use crate::app::problem::{Code, Problem};
+use crate::app::work::choices::WorkspaceChoice;
 use crate::auth::oauth::redirect::Shown;
+use crate::auth::oauth::resource::Door as DoorKind;
 use crate::auth::oauth::scope::{Providers, Scopes, sentence};
 use crate::http::door::{Apps, Door};
 use crate::http::permits::Demand;
@@ -45,6 +49,8 @@ struct Consent<'a> {
     others: Vec<Choice>,
     /// One of them was ticked before, so they are not folded away.
     others_ticked: bool,
+    workspaces: Vec<within::Offered>,
+    reach: &'a str,
     expiries: Vec<Expiry>,
     keep_existing: bool,
     signed_in: Option<&'a str>,
@@ -84,7 +90,15 @@ async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
             .ask(request.query_string(), visit.person.as_ref())
             .await
         {
-            Ok(question) => show(visit, StatusCode::OK, &question, None, None),
+            // Whose workspaces there are to choose from is known of somebody signed in alone (settled
+            // question 50).
+            Ok(question) if wants_workspace(&question) && visit.person.is_none() => {
+                Ok(visit.see(&visit::sign_in_first(&request)))
+            }
+            Ok(question) => {
+                let choices = choices(visit, &question).await?;
+                show(visit, StatusCode::OK, &question, &choices, None, None)
+            }
             Err(error) => not_asked(visit, error),
         }
     })
@@ -125,9 +139,18 @@ async fn allow(
     form: &Form,
 ) -> Result<HttpResponse, Problem> {
     let bad = StatusCode::BAD_REQUEST;
+    let choices = choices(visit, question).await?;
     let Some(scopes) = Scopes::chosen(question.request.door(), form.all("scopes")) else {
         let fault = "Tick at least one thing that the app may do, or deny.";
-        return show(visit, bad, question, Some(fault), Some(form));
+        return show(visit, bad, question, &choices, Some(fault), Some(form));
+    };
+    let within = if wants_workspace(question) {
+        match within::chosen(&choices, form) {
+            Ok(within) => within,
+            Err(fault) => return show(visit, bad, question, &choices, Some(fault), Some(form)),
+        }
+    } else {
+        Within::Account
     };
     let days = form
         .text("expires_days")
@@ -142,7 +165,7 @@ async fn allow(
         Err(error) => {
             let wait = wait_of(&error);
             let (status, fault) = refused(error)?;
-            let shown = show(visit, status, question, Some(&fault), Some(form))?;
+            let shown = show(visit, status, question, &choices, Some(&fault), Some(form))?;
             return Ok(waiting(shown, wait));
         }
     };
@@ -155,6 +178,7 @@ async fn allow(
         request: &question.request,
         app: &question.app,
         scopes,
+        within,
         expires_days,
         earlier,
         handle_hash: question.handle_hash,
@@ -168,11 +192,24 @@ async fn allow(
                 visit,
                 StatusCode::CONFLICT,
                 question,
+                &choices,
                 Some(&fault),
                 Some(form),
             )
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+fn wants_workspace(question: &Question) -> bool {
+    question.request.door() == DoorKind::Workspace
+}
+
+/// The workspaces to choose from, where the door is theirs.
+async fn choices(visit: &Visit<'_>, question: &Question) -> Result<Vec<WorkspaceChoice>, Problem> {
+    match &visit.person {
+        Some(person) if wants_workspace(question) => visit.door.work.choices(person).await,
+        Some(_) | None => Ok(Vec::new()),
     }
 }
 
@@ -211,6 +248,7 @@ fn show(
     visit: &Visit<'_>,
     status: StatusCode,
     question: &Question,
+    choices: &[WorkspaceChoice],
     fault: Option<&str>,
     form: Option<&Form>,
 ) -> Result<HttpResponse, Problem> {
@@ -221,7 +259,7 @@ fn show(
         Some(form) => form.all("scopes").any(|chosen| chosen == word),
         None => offer.ticked.contains(word),
     };
-    let choices = |words: &[&'static str]| {
+    let listed = |words: &[&'static str]| {
         let choice = |word: &&'static str| Choice {
             word,
             sentence: sentence(word, Providers::default()).unwrap_or_default(),
@@ -229,7 +267,7 @@ fn show(
         };
         words.iter().map(choice).collect::<Vec<_>>()
     };
-    let others = choices(&offer.folded);
+    let others = listed(&offer.folded);
     let now = visit.door.runs.core().clock.now();
     // A form that cannot be read so is told at its top; a person who is not known, where they are asked.
     let (fault, proof) = match status {
@@ -246,9 +284,11 @@ fn show(
         proof,
         handle: question.handle.expose_secret(),
         asking: format!("{} is asking for these", question.app),
-        asked: choices(&offer.open),
+        asked: listed(&offer.open),
         others_ticked: others.iter().any(|choice| choice.ticked),
         others,
+        workspaces: within::offered(choices, form),
+        reach: form.map_or("", |form| form.text_or_empty("reach")),
         expiries: expiries(form),
         keep_existing: form.is_some_and(|form| form.text("keep_existing") == Some("1")),
         signed_in: visit.person.as_ref().map(|person| person.email.as_str()),

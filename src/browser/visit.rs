@@ -207,7 +207,7 @@ pub(crate) fn check_origin(
 }
 
 /// Where to sign in, and back.
-fn sign_in_first(request: &HttpRequest) -> String {
+pub(super) fn sign_in_first(request: &HttpRequest) -> String {
     let wanted = request
         .uri()
         .path_and_query()

@@ -217,7 +217,7 @@ fn apps(config: &Config, core: &Arc<Core>, base: &BaseUrl) -> Option<Apps> {
         issuer: issuer.clone(),
         agent_audience: agent,
         vault: None,
-        workspace: None,
+        workspace: Some(format!("{issuer}/workspace/mcp")),
     };
     let clients = Clients::new(Arc::clone(core), config.issuer.schemes.clone());
     Some(Apps {

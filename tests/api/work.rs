@@ -1,5 +1,6 @@
 //! The workspace door over REST.
 
+mod apps;
 mod briefs;
 mod client;
 mod decisions;

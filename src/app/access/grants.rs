@@ -14,8 +14,9 @@ use helix_aggregates::access::grant::Grant;
 use helix_aggregates::access::grant::command::{Boundary, Door, GrantCommand, NewGrant};
 use helix_aggregates::access::grant::error::GrantError;
 use helix_aggregates::access::grant::event::GrantEnding;
+use helix_aggregates::access::reach::Reach;
 use helix_aggregates::access::scopes::Scopes as GrantScopes;
-use helix_aggregates::ids::{AccountId, GrantId};
+use helix_aggregates::ids::{AccountId, GrantId, WorkspaceId};
 use helix_aggregates::time::Timestamp;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ use super::accounts::{self, Accounts, AccountsError, LinkTuple};
 use super::sign_in::{Person, Proved};
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction::issued_token;
+use crate::app::work::caller::kept;
 use crate::auth::oauth::authorize::AuthorizationRequest;
 use crate::auth::oauth::redirect::Shown;
 use crate::auth::oauth::resource::Resources;
@@ -34,6 +36,7 @@ use crate::store::append::{Append, Priority};
 use crate::store::ledger::LedgerChange;
 use crate::store::ledger::grants::{CodeRow, GrantChange, GrantRow};
 use crate::store::ledger::people::PeopleChange;
+use crate::store::ledger::work::WorkChange;
 use crate::store::log::{ExecuteError, Log, Meta, Stream};
 use crate::store::oauth_grants;
 use crate::store::owner::Lane;
@@ -92,6 +95,7 @@ impl From<GrantsError> for Problem {
             GrantsError::NoGrant => Self::new(Code::NoSuchPath),
             GrantsError::Refused(_) => Self::invalid("The connection has ended already."),
             GrantsError::Spent => Self::invalid("The form was answered already or is over."),
+            GrantsError::Store(StoreError::Revoked) => Self::new(Code::RoleRequired),
             GrantsError::Store(error) => error.into(),
             GrantsError::TooMany | GrantsError::Account(_) => {
                 Self::new(Code::Internal).because(error)
@@ -114,10 +118,22 @@ pub struct Decision<'a> {
     /// The app's name as it was shown.
     pub app: &'a str,
     pub scopes: Scopes,
+    pub within: Within,
     pub expires_days: u16,
     pub earlier: Earlier,
     /// The form that was answered: it is used up in the same commit.
     pub handle_hash: [u8; 32],
+}
+
+/// What an app is confined to besides its scopes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Within {
+    /// Whatever its door opens to the account.
+    Account,
+    Workspace {
+        workspace: WorkspaceId,
+        reach: Reach,
+    },
 }
 
 /// What becomes of earlier connections of the same app.
@@ -195,13 +211,17 @@ impl Grants {
             client_id: accounts::field("client_id", &decision.request.client_id)?,
             app: accounts::field("app", decision.app)?,
             redirect: accounts::field("redirect", &shown)?,
-            boundary: Boundary::Agent,
+            boundary: boundary(door, account, &decision.within)?,
             scopes: GrantScopes::parse(decision.scopes.words()).map_err(GrantError::from)?,
             expires_at: Timestamp::from_millis(expires_at_ms),
         };
         let body = GrantBody {
             app: decision.app.to_owned(),
             redirect: shown,
+        };
+        let (workspace, reach) = match &decision.within {
+            Within::Account => (None, None),
+            Within::Workspace { workspace, reach } => (Some(workspace.uuid()), kept(reach)),
         };
         let row = GrantRow {
             row_id: id,
@@ -211,8 +231,8 @@ impl Grants {
             app_mac: self.app_mac(account, decision),
             rests_on,
             scopes: owned(decision.scopes.words()),
-            workspace: None,
-            reach: None,
+            workspace,
+            reach,
             key_id: proved.key.id(),
             body: proved.key.seal(&place(id), &accounts::spelled(&body)?)?,
             at_ms,
@@ -226,7 +246,8 @@ impl Grants {
             challenge: decision.request.challenge.as_str().to_owned(),
             expires_at_ms: at_ms + CODE_LIFE_MS,
         };
-        let ledger = vec![
+        let must = workspace.map(|workspace| must_be_member(proved, workspace));
+        let mut ledger = vec![
             LedgerChange::People(PeopleChange::UseHandle {
                 handle_hash: decision.handle_hash,
                 at_ms,
@@ -234,6 +255,7 @@ impl Grants {
             LedgerChange::Grant(GrantChange::Give(Box::new(row))),
             LedgerChange::Grant(GrantChange::IssueCode(code_row)),
         ];
+        ledger.extend(must);
         let stream = Stream {
             id,
             lane,
@@ -396,6 +418,34 @@ async fn stream_of(core: &Core, grant: Uuid) -> Result<Stream, GrantsError> {
 pub enum Switch {
     Off,
     On,
+}
+
+/// Which door a grant is confined to, and to what part of what is behind it.
+fn boundary(door: Door, account: AccountId, within: &Within) -> Result<Boundary, GrantsError> {
+    match (door, within) {
+        (Door::Agent, Within::Account) => Ok(Boundary::Agent),
+        (Door::Vault, Within::Account) => Ok(Boundary::Vault {
+            vault: account,
+            labels: Vec::new(),
+        }),
+        (Door::Workspace, Within::Workspace { workspace, reach }) => Ok(Boundary::Workspace {
+            workspace: *workspace,
+            reach: reach.clone(),
+        }),
+        (Door::Workspace, Within::Account)
+        | (Door::Agent | Door::Vault, Within::Workspace { .. }) => {
+            let fault = "a grant and its door do not fit".to_owned();
+            Err(GrantsError::Store(StoreError::Damaged(fault)))
+        }
+    }
+}
+
+/// Any member may connect an app that acts for them, as long as they are one.
+fn must_be_member(proved: &Proved, workspace: Uuid) -> LedgerChange {
+    LedgerChange::Work(WorkChange::MustBeMember {
+        workspace,
+        account: proved.account.uuid(),
+    })
 }
 
 /// Where answers go, in the words of the consent page.

@@ -153,7 +153,7 @@ pub(super) fn reach(listed: Option<Vec<Uuid>>) -> Reach {
 }
 
 /// The same, to be kept there.
-pub(super) fn kept(reach: &Reach) -> Option<Vec<Uuid>> {
+pub(crate) fn kept(reach: &Reach) -> Option<Vec<Uuid>> {
     match reach {
         Reach::All => None,
         Reach::Listed(projects) => Some(projects.iter().map(|id| id.uuid()).collect()),

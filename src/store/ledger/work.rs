@@ -9,6 +9,11 @@ use crate::store::owner::{Lane, OwnerKey};
 pub enum WorkChange {
     /// Refused as `Revoked` unless the caller may do it now; see [`MustWork`].
     MustWork(MustWork),
+    /// Refused as `Revoked` unless the account is a member now.
+    MustBeMember {
+        workspace: Uuid,
+        account: Uuid,
+    },
     /// Refused as `Full` when the project holds more briefs than this.
     MustHoldBriefs {
         lane: Lane,
@@ -88,6 +93,14 @@ pub struct NamedTokenRow {
 pub(super) async fn apply(conn: &mut PgConnection, change: &WorkChange) -> Result<(), sqlx::Error> {
     match change {
         WorkChange::MustWork(must) => must_work(conn, must).await,
+        WorkChange::MustBeMember { workspace, account } => {
+            sqlx::query("select access.must_be_member($1, $2)")
+                .bind(workspace)
+                .bind(account)
+                .execute(conn)
+                .await
+                .map(drop)
+        }
         WorkChange::MustHoldBriefs {
             lane,
             project,
