@@ -37,7 +37,7 @@ pub fn watch(connection: &dyn Any, data: &mut Extensions) {
 pub fn presence(request: &HttpRequest) -> Presence {
     request
         .conn_data::<Line>()
-        .map_or(Presence::Here, |line| line.presence())
+        .map_or(Presence::Here, Line::presence)
 }
 
 impl Line {
@@ -46,10 +46,12 @@ impl Line {
         match self.0.peek(&mut [0]) {
             Ok(0) => Presence::Gone,
             Ok(_) => Presence::Here,
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::Interrupted => Presence::Here,
-                _ => Presence::Gone,
-            },
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                Presence::Here
+            }
+            Err(_) => Presence::Gone,
         }
     }
 }

@@ -88,7 +88,10 @@ async fn a_workers_own_tokens_do_not_reach_the_run() {
             token: format!(" {}\u{feff}", turn.token),
             ..turn.clone()
         };
-        worker.heartbeat(&padded).await.expect(400, "invalid_request");
+        worker
+            .heartbeat(&padded)
+            .await
+            .expect(400, "invalid_request");
         let said = json!({"summary": format!("It is {}.", turn.token),
             "unresolved": [format!("{} and {}", turn.token, worker.token)]});
         let first = worker.complete(&turn, &said).await.ok(200);
@@ -128,7 +131,10 @@ async fn a_question_asked_twice_in_one_product_is_the_later_one() {
         worker.complete(&turn, &said).await.ok(200);
     });
     let asked = done.ok(200).body["pending_questions"].clone();
-    assert_eq!((&asked[0]["prompt"], &asked[1]["prompt"]), (&json!("Which pier?"), &json!("Which day?")));
+    assert_eq!(
+        (&asked[0]["prompt"], &asked[1]["prompt"]),
+        (&json!("Which pier?"), &json!("Which day?"))
+    );
     assert_eq!(asked.as_array().unwrap().len(), 2);
     app.finish().await;
 }

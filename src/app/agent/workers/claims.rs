@@ -129,8 +129,8 @@ impl Workers {
             }
             // Each attempt has a bearer of its own, also one that turns out to be of nothing.
             let token = fresh_token()?;
-            let taken = self.take(fence(worker, &token), capabilities).await?;
-            let Some((claim, untold)) = taken else {
+            let found = self.take(fence(worker, &token), capabilities).await?;
+            let Some((claim, untold)) = found else {
                 return Ok(None);
             };
             if let Some(given) = self.given(&token, &claim).await? {
@@ -152,14 +152,14 @@ impl Workers {
     ) -> Result<Option<(Claim, Untold)>, StoreError> {
         let core = Arc::clone(self.core());
         let capabilities = capabilities.to_vec();
-        let (taker, taken) = oneshot::channel();
+        let (told, outcome) = oneshot::channel();
         self.core().spawn(async move {
             let untold = Untold {
                 core: Arc::clone(&core),
                 fence: Some(fence),
             };
             let claimed = offers::claim(&core.pool, &fence, &capabilities).await;
-            let unheard = taker.send(match claimed {
+            let unheard = told.send(match claimed {
                 Ok(Some(claim)) => Ok(Some((claim, untold))),
                 Ok(None) => {
                     untold.told();
@@ -170,7 +170,7 @@ impl Workers {
             });
             drop(unheard);
         });
-        taken.await.unwrap_or(Err(StoreError::TimedOut))
+        outcome.await.unwrap_or(Err(StoreError::TimedOut))
     }
 
     async fn given(
