@@ -276,6 +276,9 @@ fn refused(error: &WebhooksError) -> Failure {
         WebhooksError::Disabled => no("refused", "`helix webhook enable WEBHOOK`, then try again"),
         WebhooksError::NoWebhook => no("not_found", "see `helix webhook list`"),
         WebhooksError::NoAccount => no("not_found", "see `helix account list`"),
+        WebhooksError::TooManySecrets { .. } => {
+            no("refused", "rotate again then, or make a new webhook and delete this one")
+        }
         WebhooksError::TooMany { .. } => no("refused", "delete one; see `helix webhook list`"),
         WebhooksError::WhichAccount => Failure::usage("account", message)
             .fix("name it with --account; see `helix account list`"),
