@@ -36,6 +36,7 @@ pub mod upcast;
 pub mod watch;
 pub mod webhooks;
 pub mod worker_tokens;
+pub mod writable;
 
 mod core;
 #[cfg(test)]
