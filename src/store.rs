@@ -37,6 +37,7 @@ pub mod watch;
 pub mod webhooks;
 pub mod work;
 pub mod worker_tokens;
+pub mod writable;
 
 mod core;
 #[cfg(test)]

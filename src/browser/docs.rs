@@ -9,7 +9,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 
 use super::{Frame, html};
-use crate::app::problem::{Problem, Row};
+use crate::app::problem::{Code, Problem, Row};
 use crate::http::discovery::GUIDE;
 use crate::http::door::Doors;
 use crate::http::openapi::{self, Access, Answer, Group, Need, Object, Operation, refusals};
@@ -37,6 +37,13 @@ struct Docs<'a> {
     guide: &'static str,
     content: &'static Content,
     tools: &'static [Tool],
+}
+
+/// The page as it was made for this server.
+#[derive(Template)]
+#[template(source = "{{ text|safe }}", ext = "html")]
+struct Rendered<'a> {
+    text: &'a str,
 }
 
 /// What does not depend on the server's address; made once.
@@ -182,6 +189,9 @@ fn command(operation: &Operation) -> Command {
 }
 
 pub fn page(door: &Doors, _: &HttpRequest) -> Result<HttpResponse, Problem> {
+    if let Some(text) = door.documents.docs.get() {
+        return html(StatusCode::OK, &Rendered { text });
+    }
     let page = Docs {
         frame: Frame::of(&door.base, "/docs"),
         base: door.base.as_str(),
@@ -189,5 +199,9 @@ pub fn page(door: &Doors, _: &HttpRequest) -> Result<HttpResponse, Problem> {
         content: &CONTENT,
         tools: &TOOLS,
     };
-    html(StatusCode::OK, &page)
+    let text = page
+        .render()
+        .map_err(|error| Problem::new(Code::Internal).because(error))?;
+    let text = door.documents.docs.get_or_init(|| text);
+    html(StatusCode::OK, &Rendered { text })
 }

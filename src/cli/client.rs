@@ -68,7 +68,10 @@ pub struct Answer {
 impl Client {
     /// The server and the token of the arguments, or of the environment.
     pub fn new(args: &ServerArgs, context: &Context) -> Result<Self, Failure> {
-        let given = args.url.as_deref().or(context.environment.get("HELIX_URL"));
+        let given = match args.url.as_deref() {
+            Some(url) => Some(url),
+            None => named(&context.environment, "HELIX_URL")?,
+        };
         let mut client = Self::without_token(given.unwrap_or("http://127.0.0.1:8787"))?;
         client.token = bearer(args.token.as_ref(), &context.environment)?;
         let base = &client.base;
@@ -242,11 +245,26 @@ pub(super) fn bearer(
     flag: Option<&SecretString>,
     environment: &Environment,
 ) -> Result<Option<HeaderValue>, Failure> {
-    let variable = environment.get("HELIX_TOKEN").map(SecretString::from);
-    let Some(token) = flag.or(variable.as_ref()) else {
-        return Ok(None);
-    };
-    bearer_of(token).map(Some)
+    if let Some(token) = flag {
+        return bearer_of(token).map(Some);
+    }
+    let variable = named(environment, "HELIX_TOKEN")?.map(SecretString::from);
+    variable.as_ref().map(bearer_of).transpose()
+}
+
+/// A variable of the environment. One that is no text is not passed over: the command would go to
+/// another server, or as nobody.
+pub(super) fn named<'e>(
+    environment: &'e Environment,
+    name: &str,
+) -> Result<Option<&'e str>, Failure> {
+    if environment.is_unreadable(name) {
+        return Err(
+            Failure::usage("environment", format!("{name} is not UTF-8"))
+                .fix(format!("set {name} to a text, or unset it")),
+        );
+    }
+    Ok(environment.get(name))
 }
 
 pub(super) fn bearer_of(token: &SecretString) -> Result<HeaderValue, Failure> {

@@ -39,6 +39,9 @@ pub struct ConformanceArgs {
 
 /// Exit 1 when a check fails, else 0.
 pub async fn run(args: ConformanceArgs, context: &Context) -> Result<Exit, Failure> {
+    if args.server.url.is_none() {
+        client::named(&context.environment, "HELIX_URL")?;
+    }
     let variable = |name: &str| context.environment.get(name);
     let base = args
         .server
@@ -49,6 +52,7 @@ pub async fn run(args: ConformanceArgs, context: &Context) -> Result<Exit, Failu
         .or(variable("HELIX_URL"))
         .unwrap_or("http://127.0.0.1:8787")
         .trim_end_matches('/');
+    names_a_host(base)?;
     let allowed = args.allow_loopback_http
         || variable("CASIMIRBOT_MCP_CONFORMANCE_ALLOW_LOOPBACK_HTTP") == Some("1");
     let place = |named: Option<&str>, path: &str| {
@@ -163,6 +167,17 @@ fn admitted(text: &str, loopback_http: bool) -> Result<Url, Failure> {
         "http" if loopback && loopback_http => Ok(url),
         _ => Err(wrong("must be https")),
     }
+}
+
+/// A URL's reader takes the first part of a path for the host that is missing before it.
+fn names_a_host(base: &str) -> Result<(), Failure> {
+    let rest = base.split_once(':').map_or("", |(_, rest)| rest);
+    let authority = rest.strip_prefix("//").unwrap_or_default();
+    if authority.is_empty() || authority.starts_with(['/', '\\', '?', '#', ':', '@']) {
+        let none = "the server's address names no host";
+        return Err(Failure::usage("url", none).fix("give --url an address such as https://host"));
+    }
+    Ok(())
 }
 
 fn timeout(given: Option<&str>) -> Result<Duration, Failure> {

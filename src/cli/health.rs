@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{self, Client};
 use super::failure::{Exit, Failure};
 use super::{Context, SettingFlags};
 use crate::config::PublicUrl;
@@ -19,9 +19,10 @@ pub struct HealthArgs {
 
 /// Exit 0 when ready, 1 when up but not ready, 4 when unreachable.
 pub async fn run(args: HealthArgs, context: &Context) -> Result<Exit, Failure> {
-    let named = args
-        .url
-        .or_else(|| context.environment.get("HELIX_URL").map(str::to_owned));
+    let named = match args.url {
+        Some(url) => Some(url),
+        None => client::named(&context.environment, "HELIX_URL")?.map(str::to_owned),
+    };
     let url = if let Some(url) = named {
         url
     } else {

@@ -1,7 +1,7 @@
 //! `helix webhook …`: endpoints that are told of runs (settled question 91).
 //!
 //! What must stay true: a secret is printed by the command that made it and by no other; an
-//! address is printed with its query starred.
+//! address is printed with its path and query starred.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::attach::{Installation, store_failure, with_store};
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, Told};
 use super::{Context, SettingFlags};
 use crate::app::access::webhooks::{DeliveryView, WebhookView, Webhooks, WebhooksError};
 use crate::server;
@@ -141,13 +141,20 @@ async fn create(webhooks: &Webhooks, new: CreateArgs, context: &Context) -> Resu
         let secret = made.secret.expose_secret();
         members.insert("secret".to_owned(), Value::from(secret));
     }
-    context.output.answer(&object, |output| {
+    let shown = context.output.answer(&object, |output| {
         let mut pairs = pairs(&made.webhook);
         pairs.push(("Secret", made.secret.expose_secret().to_owned()));
         output.pairs(&pairs)?;
         output.line("The secret is not shown again.")
-    })?;
-    Ok(Exit::Ok)
+    });
+    let Err(Failure::Told(told)) = shown else {
+        return shown.map(|()| Exit::Ok);
+    };
+    // Nobody could check what it would be sent.
+    let id = made.webhook.webhook_id;
+    webhooks.delete(id).await.map_err(|error| refused(&error))?;
+    let message = format!("{}; the webhook is deleted again", told.message);
+    Err(Failure::Told(Box::new(Told { message, ..*told })))
 }
 
 async fn rotate(webhooks: &Webhooks, id: WebhookId, context: &Context) -> Result<Exit, Failure> {
@@ -276,6 +283,10 @@ fn refused(error: &WebhooksError) -> Failure {
         WebhooksError::Disabled => no("refused", "`helix webhook enable WEBHOOK`, then try again"),
         WebhooksError::NoWebhook => no("not_found", "see `helix webhook list`"),
         WebhooksError::NoAccount => no("not_found", "see `helix account list`"),
+        WebhooksError::TooManySecrets { .. } => no(
+            "refused",
+            "rotate again then, or make a new webhook and delete this one",
+        ),
         WebhooksError::TooMany { .. } => no("refused", "delete one; see `helix webhook list`"),
         WebhooksError::WhichAccount => Failure::usage("account", message)
             .fix("name it with --account; see `helix account list`"),

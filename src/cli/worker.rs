@@ -7,7 +7,7 @@ use secrecy::ExposeSecret;
 use serde_json::json;
 
 use super::attach::{Installation, with_store};
-use super::failure::{Exit, Failure};
+use super::failure::{Exit, Failure, Told};
 use super::{Context, SettingFlags};
 use crate::app::access::worker_tokens::{WorkerTokens, WorkerTokensError};
 
@@ -84,13 +84,24 @@ async fn create(tokens: &WorkerTokens, name: &str, context: &Context) -> Result<
         "token": token, "token_id": made.token_id, "name": made.name,
         "created_at": made.created_at,
     });
-    context.output.answer(&seen, |output| {
+    let shown = context.output.answer(&seen, |output| {
         output.pairs(&[
             ("Token", format!("{token} (shown this once)")),
             ("Id", made.token_id.to_string()),
             ("Name", made.name.clone()),
         ])
-    })
+    });
+    let Err(Failure::Told(told)) = shown else {
+        return shown;
+    };
+    // Nobody has it whole, and what was written of it may lie anywhere.
+    tokens.revoke(made.token_id).await.map_err(|error| {
+        let id = made.token_id;
+        let message = format!("the token {id} could neither be shown nor revoked: {error}");
+        Failure::unavailable("output", message).fix("`helix worker token revoke TOKEN_ID`")
+    })?;
+    let message = format!("{}; the token is revoked again", told.message);
+    Err(Failure::Told(Box::new(Told { message, ..*told })))
 }
 
 async fn list(tokens: &WorkerTokens, context: &Context) -> Result<(), Failure> {

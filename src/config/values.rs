@@ -39,6 +39,11 @@ impl Environment {
         )
     }
 
+    /// Whether a variable is set to what is no text.
+    pub fn is_unreadable(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(Option::is_none)
+    }
+
     /// The text of a variable; `None` when unset, empty or not Unicode.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_deref().filter(|text| !text.is_empty())

@@ -98,8 +98,11 @@ fn llms(door: &Doors) -> HttpResponse {
 }
 
 fn openapi(door: &Doors) -> HttpResponse {
-    let document = super::openapi::document(door.base.as_str());
-    public::cached("application/json").body(document.to_string())
+    let document = door.documents.openapi.get_or_init(|| {
+        let document = super::openapi::document(door.base.as_str());
+        document.to_string().into()
+    });
+    public::cached("application/json").body(document.clone())
 }
 
 fn robots(door: &Doors) -> HttpResponse {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use actix_web::dev::Payload;
 use actix_web::error::InternalError;
 use actix_web::http::header;
-use actix_web::web::Data;
+use actix_web::web::{Bytes, Data};
 use actix_web::{FromRequest, HttpRequest, HttpResponse};
 use serde_json::json;
 use tokio::sync::watch;
@@ -59,6 +59,15 @@ pub struct Doors {
     pub apps: Option<Apps>,
     pub permits: Permits,
     pub metrics: Metrics,
+    pub documents: Documents,
+}
+
+/// Texts that depend on the public address alone, made when first asked for.
+#[derive(Debug, Default)]
+pub struct Documents {
+    pub openapi: OnceLock<Bytes>,
+    /// The page of all operations.
+    pub docs: OnceLock<String>,
 }
 
 /// The built-in authorization server.

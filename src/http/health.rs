@@ -55,13 +55,14 @@ async fn readyz(readiness: Data<Readiness>, request: HttpRequest) -> HttpRespons
         None => (false, json!({"status": "migrating"})),
         Some(_) if readiness.is_draining() => (false, json!({"status": "draining"})),
         Some(door) => {
-            let database = door.runs.core().answers().await;
+            let core = door.runs.core();
+            let database = core.answers().await;
+            let ready = database && core.takes_writes().await;
             let word = |good| if good { "ok" } else { "unavailable" };
-            let checks = json!({"database": word(database), "migrations": "ok", "keys": "ok"});
-            (
-                database,
-                json!({"status": if database { "ready" } else { "unavailable" }, "checks": checks}),
-            )
+            let checks = json!({"database": word(database), "writes": word(ready),
+                "migrations": "ok", "keys": "ok"});
+            let status = if ready { "ready" } else { "unavailable" };
+            (ready, json!({"status": status, "checks": checks}))
         }
     };
     let mut response = if ready {

@@ -76,11 +76,20 @@ impl QueryReader<'_> {
         let Some(text) = self.text(name) else {
             return default;
         };
-        let digits =
-            !text.is_empty() && text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit());
         let path = [Value::from(name)];
+        let is_digits = |text: &str| {
+            !text.is_empty() && text.len() <= 18 && text.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        // An integer, as it would be in a tool's arguments, and one that lies below every bound.
+        if text.strip_prefix('-').is_some_and(is_digits)
+            && text.bytes().any(|b| (b'1'..=b'9').contains(&b))
+        {
+            self.issues
+                .add("too_small", &path, format!("expected at least {min}"));
+            return default;
+        }
         match text.parse::<u64>() {
-            Ok(number) if digits => self
+            Ok(number) if is_digits(&text) => self
                 .issues
                 .bounded(&path, number, min..=max)
                 .unwrap_or(default),
@@ -99,16 +108,9 @@ impl QueryReader<'_> {
 
     /// Reports everything found, unknown parameters included.
     pub fn finish(mut self) -> Result<(), Problem> {
-        for name in self.query.parameters.keys() {
-            if !self.known.contains(&name.as_str()) {
-                let shown = helix_aggregates::text::prefix(name, 80);
-                self.issues.add(
-                    "unrecognized_keys",
-                    &[],
-                    format!("unrecognized parameter: {shown}"),
-                );
-            }
-        }
+        let names = self.query.parameters.keys().map(String::as_str);
+        let unknown = names.filter(|name| !self.known.contains(name));
+        self.issues.unrecognized(&[], unknown);
         if self.issues.is_empty() {
             Ok(())
         } else {
@@ -168,6 +170,27 @@ mod tests {
         ] {
             assert!(integer(raw).is_err(), "{raw}");
         }
+    }
+
+    #[test]
+    fn a_refusal_names_the_code_that_a_tool_would_and_the_unknown_keys() {
+        for (raw, code) in [
+            ("limit=-1", "too_small"),
+            ("limit=-0", "invalid_type"),
+            ("limit=0", "too_small"),
+            ("limit=201", "too_big"),
+            ("limit=1.5", "invalid_type"),
+            ("limit=--1", "invalid_type"),
+        ] {
+            let details = integer(raw).unwrap_err().details.unwrap();
+            assert_eq!(details["issues"][0]["code"], code, "{raw}");
+        }
+        let details = integer("cursor=3&after=1").unwrap_err().details.unwrap();
+        assert_eq!(details["issues"][0]["code"], "unrecognized_keys");
+        assert_eq!(
+            details["issues"][0]["keys"],
+            serde_json::json!(["after", "cursor"])
+        );
     }
 
     #[test]

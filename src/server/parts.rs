@@ -23,7 +23,7 @@ use crate::config::{
     BaseUrl, Config, ExternalIssuer, FacadeLimits, JwksNetwork, LocalIssuer, OAuth, TokenType,
     WebhookNetwork,
 };
-use crate::http::door::{Apps, Doors, FaceLimits};
+use crate::http::door::{Apps, Documents, Doors, FaceLimits};
 use crate::http::permits::Permits;
 use crate::http::protected_resource::ProtectedResource;
 use crate::http::rate_limit::WindowLimiter;
@@ -176,6 +176,7 @@ pub(super) fn agent_door(
         base,
         permits: Permits::new(usize::from(config.limits.max_requests), &core.metrics),
         metrics: core.metrics.clone(),
+        documents: Documents::default(),
         runs,
     })
 }

@@ -24,6 +24,7 @@ use super::owner::Lane;
 use super::patience::in_time;
 use super::read;
 use super::watch::Hub;
+use super::writable::Writable;
 use crate::metrics::Metrics;
 use failure::{Failure, unique_rule};
 use regroups::{Outcome, Regroups};
@@ -88,6 +89,7 @@ pub struct Lanes {
     pub queue: usize,
     pub hub: Hub,
     pub metrics: Metrics,
+    pub writable: Writable,
 }
 
 impl Appender {
@@ -310,8 +312,14 @@ impl LaneTask {
             let timer = self.lanes.metrics.flush_seconds.start_timer();
             let outcome = self.attempt(&appends).await;
             timer.observe_duration();
-            let Err(error) = outcome else { return Ok(()) };
+            let Err(error) = outcome else {
+                self.lanes.writable.note_written();
+                return Ok(());
+            };
             let kind = FailureKind::of(&error);
+            if kind == FailureKind::Full {
+                self.lanes.writable.note_full();
+            }
             let again = match kind {
                 FailureKind::Refused | FailureKind::Full => false,
                 FailureKind::Contended => true,

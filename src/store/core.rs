@@ -25,6 +25,7 @@ use super::read;
 use super::read_pool::ReadPool;
 use super::sealing::DataKey;
 use super::watch::Hub;
+use super::writable::Writable;
 use crate::ids::Ids;
 use crate::metrics::Metrics;
 
@@ -73,6 +74,7 @@ pub struct Core {
     pub hub: Hub,
     pub ids: Ids,
     pub metrics: Metrics,
+    writable: Writable,
     lanes: u8,
     /// Emptied when the store closes: their tasks then end after their last flush.
     appenders: RwLock<Vec<Appender>>,
@@ -107,12 +109,14 @@ impl Core {
         let keyring = Keyring::open(key_file, &pool, ids.uuid()).await?;
         let clock = DbClock::start(&pool).await?;
         let hub = Hub::default();
+        let writable = Writable::default();
         let lanes = Lanes {
             pool: append_pool.clone(),
             form: config.form,
             queue: config.queue,
             hub: hub.clone(),
             metrics: metrics.clone(),
+            writable: writable.clone(),
         };
         let mut lane_tasks = JoinSet::new();
         // Owners may live in any lane that was ever in use, so every lane has its way in.
@@ -142,6 +146,7 @@ impl Core {
             hub,
             ids,
             metrics,
+            writable,
             lanes: config.lanes.clamp(1, MAX_LANES),
             appenders: RwLock::new(appenders),
             lane_tasks: Mutex::new(lane_tasks),
@@ -258,6 +263,11 @@ impl Core {
         in_time(sqlx::query("select 1").execute(&self.pool))
             .await
             .is_ok()
+    }
+
+    /// Whether it takes writes now.
+    pub async fn takes_writes(&self) -> bool {
+        self.writable.now(&self.pool).await
     }
 
     /// Closes every connection, after the last flush of what was queued.

@@ -57,12 +57,20 @@ impl TestApp {
 
     /// Gives an endpoint a new secret.
     pub async fn rotate_webhook(&self, hook: &Hook) -> Hook {
-        let rotated = self.webhooks().rotate(hook.id).await.unwrap();
+        let rotated = self.try_rotate_webhook(hook).await.unwrap();
         assert_ne!(rotated.secret.expose_secret(), hook.secret.expose_secret());
-        Hook {
-            id: hook.id,
-            secret: rotated.secret,
-        }
+        rotated
+    }
+
+    /// As [`Self::rotate_webhook`], or why not.
+    pub async fn try_rotate_webhook(&self, hook: &Hook) -> Result<Hook, String> {
+        let rotated = self.webhooks().rotate(hook.id).await;
+        rotated
+            .map(|rotated| Hook {
+                id: hook.id,
+                secret: rotated.secret,
+            })
+            .map_err(|error| error.to_string())
     }
 
     pub async fn delete_webhook(&self, hook: &Hook) {

@@ -317,3 +317,24 @@ fn plain_http_is_refused_unless_allowed_and_never_allowed_to_others() {
         ])
         .expect(64);
 }
+
+#[test]
+fn an_address_without_a_host_is_refused() {
+    for url in [
+        "https://",
+        "https:///x",
+        "https:",
+        "https:x",
+        "https://:443",
+        "https://?x",
+    ] {
+        let ended = Shell::new()
+            .helix(&["conformance", "--url", url])
+            .expect(64);
+        assert!(
+            ended.err.starts_with("error[url]: "),
+            "{url}: {}",
+            ended.err
+        );
+    }
+}

@@ -16,6 +16,8 @@ mod verify;
 mod webhook;
 mod worker;
 
+use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -25,7 +27,7 @@ use tempfile::TempDir;
 /// A working directory of its own and an environment that holds nothing but what a test sets.
 struct Shell {
     folder: TempDir,
-    variables: Vec<(&'static str, String)>,
+    variables: Vec<(&'static str, OsString)>,
 }
 
 /// How a command ended.
@@ -43,7 +45,7 @@ impl Shell {
         }
     }
 
-    fn variable(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
     }
@@ -82,6 +84,12 @@ impl Shell {
 
     fn helix(&self, arguments: &[&str]) -> Ended {
         Ended::from(self.command(arguments).output().unwrap())
+    }
+
+    /// Its standard output goes into `out`.
+    fn helix_into(&self, arguments: &[&str], out: File) -> Ended {
+        let mut command = self.command(arguments);
+        Ended::from(command.stdout(out).output().unwrap())
     }
 
     fn helix_reading(&self, arguments: &[&str], input: &[u8]) -> Ended {

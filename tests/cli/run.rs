@@ -1,5 +1,8 @@
 //! The run client against a server that misbehaves as servers and proxies do.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
 use serde_json::{Value, json};
 
 use crate::Shell;
@@ -298,6 +301,18 @@ fn a_log_appears_whole_or_not_at_all() {
     let shell = shell();
     shell.file("log", "kept");
     let arguments = ["run", "log", RUN, "--out", "log", "--url", &fake.url];
+    let there = shell.helix(&arguments).expect(1);
+    assert!(there.err.starts_with("error[exists]: "), "{}", there.err);
+    std::os::unix::fs::symlink("log", shell.path().join("link")).unwrap();
+    let link = [
+        "run", "log", RUN, "--force", "--out", "link", "--url", &fake.url,
+    ];
+    shell.helix(&link).expect(1);
+    std::fs::remove_file(shell.path().join("link")).unwrap();
+    assert!(fake.requests().is_empty(), "nothing was asked for");
+    let arguments = [
+        "run", "log", RUN, "--out", "log", "--force", "--url", &fake.url,
+    ];
     shell.helix(&arguments).expect(4);
     assert_eq!(
         std::fs::read_to_string(shell.path().join("log")).unwrap(),
@@ -314,7 +329,7 @@ fn a_log_appears_whole_or_not_at_all() {
             .helix(
                 &arguments[..3]
                     .iter()
-                    .chain(&arguments[5..])
+                    .chain(&arguments[6..])
                     .copied()
                     .collect::<Vec<_>>()
             )
@@ -434,4 +449,58 @@ fn an_empty_list_says_so_and_knows_its_statuses() {
         .helix(&["run", "list", "--status", "asleep", "--url", &fake.url])
         .expect(64);
     assert!(ended.err.contains("waiting"), "{}", ended.err);
+}
+
+#[test]
+fn what_is_no_helix_server_is_called_so() {
+    for body in [json!(null), json!({"ok": true}), json!([])] {
+        let fake = Fake::start(move |_| Reply::json(200, &body));
+        for arguments in [
+            &["run", "inspect", RUN][..],
+            &["run", "start", "Which port?"],
+            &["run", "inspect", RUN, "--json"],
+        ] {
+            let all = [arguments, &["--url", &fake.url]].concat();
+            let ended = shell().helix(&all).expect(4);
+            assert!(
+                ended.err.contains("not_helix") || ended.out.contains("not_helix"),
+                "{}",
+                ended.err
+            );
+        }
+    }
+}
+
+#[test]
+fn a_key_that_no_header_can_hold_is_a_fault_of_the_command() {
+    for key in ["ferry-plan\r\nX: y", "ferry\tplan", "ferry-plån"] {
+        let ended = shell()
+            .helix(&[
+                "run",
+                "start",
+                "Which port?",
+                "--key",
+                key,
+                "--url",
+                "http://127.0.0.1:9",
+            ])
+            .expect(64);
+        assert!(ended.err.starts_with("error[key]: "), "{}", ended.err);
+    }
+}
+
+#[test]
+fn a_variable_that_is_no_text_is_not_passed_over() {
+    let odd = || OsString::from_vec(b"http://\xff".to_vec());
+    for name in ["HELIX_URL", "HELIX_TOKEN"] {
+        let ended = Shell::new()
+            .variable(name, odd())
+            .helix(&["run", "list"])
+            .expect(64);
+        assert!(
+            ended.err.starts_with("error[environment]: ") && ended.err.contains(name),
+            "{}",
+            ended.err
+        );
+    }
 }

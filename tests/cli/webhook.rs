@@ -26,7 +26,7 @@ fn an_endpoint_is_made_listed_rotated_tested_and_deleted() {
     let id = made["webhook_id"].as_str().unwrap();
     let secret = made["secret"].as_str().unwrap();
     assert!(secret.starts_with("whsec_") && secret.len() == 6 + 44);
-    assert_eq!(made["url"], "http://127.0.0.1:9/in?***");
+    assert_eq!(made["url"], "http://127.0.0.1:9/***?***");
     assert_eq!(made["events"].as_array().unwrap().len(), 2);
     assert!(made["account_id"].as_str().unwrap().starts_with("acct_"));
 

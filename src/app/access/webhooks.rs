@@ -43,6 +43,8 @@ const PER_ACCOUNT: i64 = 20;
 const LISTED: i64 = 1_000;
 /// How long a replaced secret goes on signing beside its successor.
 const OVERLAP: Duration = Duration::from_secs(24 * 3_600);
+/// Replaced secrets that may sign at a time.
+const REPLACED: usize = 4;
 /// The kind of a message that is sent on request.
 const TEST: &str = "webhook.test";
 
@@ -105,7 +107,7 @@ impl Webhooks {
         let open = Open {
             target,
             secret,
-            previous: None,
+            previous: Vec::new(),
         };
         let stamp = self.core.clock.stamp();
         let command = WebhookCommand::Create(Box::new(NewWebhook {
@@ -137,19 +139,30 @@ impl Webhooks {
         })
     }
 
-    /// Gives an endpoint a new secret. The old one signs beside it for a day.
+    /// Gives an endpoint a new secret. Each old one signs beside it for a day from its replacement on;
+    /// while too many do, there is no further one.
     pub async fn rotate(&self, id: WebhookId) -> Result<Rotated, WebhooksError> {
         let row = self.row(id).await?;
         let stream = self.stream(&row).await?;
         let old = Open::unseal(&stream.key, id.uuid(), row.generation, &row.body)?;
-        let until = self.core.clock.now().plus(OVERLAP);
+        let now = self.core.clock.now();
+        let until = now.plus(OVERLAP);
+        let mut previous = vec![Previous {
+            secret: old.secret,
+            until,
+        }];
+        previous.extend(old.previous.into_iter().filter(|one| now < one.until));
+        if previous.len() > REPLACED {
+            let first = previous.iter().map(|one| one.until).min();
+            return Err(WebhooksError::TooManySecrets {
+                count: REPLACED,
+                at: first.unwrap_or(until),
+            });
+        }
         let open = Open {
             target: old.target,
             secret: SigningSecret::fresh()?,
-            previous: Some(Previous {
-                secret: old.secret,
-                until,
-            }),
+            previous,
         };
         let generation = row.generation.saturating_add(1);
         let command = WebhookCommand::RotateSecret(NewSecret {

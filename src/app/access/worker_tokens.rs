@@ -162,7 +162,7 @@ impl WorkerTokens {
         })
     }
 
-    /// Revokes a token: whatever it asks from the commit on is refused.
+    /// Revokes a token: whatever it asks from the commit on is refused. Done once, it stays done.
     pub async fn revoke(&self, token: WorkerTokenId) -> Result<(), WorkerTokensError> {
         let id = token.uuid();
         let key_id = worker_tokens::key_id(&self.core.pool, id).await?;
@@ -184,14 +184,18 @@ impl WorkerTokens {
             at_ms: stamp.at.millis(),
         };
         let command = WorkerTokenCommand::Revoke;
-        self.log
+        let revoked = self
+            .log
             .execute_with(&stream, &command, stamp, &Meta::new(), |append| Append {
                 ledger: vec![change.clone()],
                 priority: Priority::Withdrawal,
                 ..append
             })
-            .await?;
-        Ok(())
+            .await;
+        match revoked.map_err(WorkerTokensError::from) {
+            Ok(_) | Err(WorkerTokensError::Refused(WorkerTokenError::AlreadyRevoked)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Every token, oldest first, at most 1,000.

@@ -10,6 +10,8 @@ use crate::app::problem::Problem;
 
 /// Faults reported for one body.
 const MAX_ISSUES: usize = 32;
+/// Unknown keys of one object that are shown.
+const MAX_KEYS: usize = 8;
 /// Characters of an unknown key that are shown.
 const MAX_KEY: usize = 80;
 
@@ -55,6 +57,22 @@ impl Issues {
             return Some(number);
         }
         None
+    }
+
+    /// Keys that nobody asked for, in one issue (`agent-api` 1.5).
+    pub fn unrecognized<'k>(&mut self, path: &[Value], keys: impl Iterator<Item = &'k str>) {
+        let keys: Vec<String> = keys
+            .take(MAX_KEYS)
+            .map(|key| text::prefix(key, MAX_KEY).to_owned())
+            .collect();
+        if !keys.is_empty() && self.0.len() < MAX_ISSUES {
+            self.0.push(Issue {
+                code: "unrecognized_keys",
+                path: path.to_vec(),
+                message: format!("unrecognized keys: {}", keys.join(", ")),
+                keys,
+            });
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -112,21 +130,9 @@ impl<'v> Object<'v> {
     /// Reports the keys nobody asked for.
     pub fn finish(self, issues: &mut Issues) {
         let Some(members) = self.members else { return };
-        let unknown: Vec<String> = members
-            .keys()
-            .filter(|key| !self.known.contains(&key.as_str()))
-            .take(8)
-            .map(|key| text::prefix(key, MAX_KEY).to_owned())
-            .collect();
-        if !unknown.is_empty() && issues.0.len() < MAX_ISSUES {
-            let message = format!("unrecognized keys: {}", unknown.join(", "));
-            issues.0.push(Issue {
-                code: "unrecognized_keys",
-                path: self.path,
-                message,
-                keys: unknown,
-            });
-        }
+        let names = members.keys().map(String::as_str);
+        let unknown = names.filter(|key| !self.known.contains(key));
+        issues.unrecognized(&self.path, unknown);
     }
 
     fn missing(&self, name: &str, issues: &mut Issues) {

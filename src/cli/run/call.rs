@@ -38,6 +38,13 @@ impl Call {
         let output = context.output;
         let deadline = args.wait.then(|| Instant::now() + PATIENCE);
         if let Some(key) = &args.key {
+            if !key
+                .bytes()
+                .all(|byte| byte == b' ' || byte.is_ascii_graphic())
+            {
+                let plain = "a key is made of printable ASCII characters";
+                return Err(Failure::usage("key", plain).fix("name another one with --key"));
+            }
             return Ok(Self {
                 key: key.clone(),
                 output,

@@ -5,8 +5,14 @@ use serde_json::Value;
 use crate::cli::Context;
 use crate::cli::failure::{Exit, Failure};
 
-/// Prints a run; always a positive answer, whatever its status.
+/// Prints a run; always a positive answer, whatever its status. What is no run came from elsewhere.
 pub fn run(run: &Value, context: &Context) -> Result<Exit, Failure> {
+    if run["schema"] != "helix.agent_run.v1" || !run["run_id"].is_string() {
+        let other = "the server's answer is not a run";
+        return Err(
+            Failure::unavailable("not_helix", other).fix("check that --url names a helix server")
+        );
+    }
     context.output.answer(run, |out| out.pairs(&lines(run)))?;
     Ok(Exit::Ok)
 }

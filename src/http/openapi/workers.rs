@@ -68,7 +68,7 @@ pub const OPERATIONS: &[Operation] = &[
     },
     Operation {
         summary: "Keep a turn",
-        description: "Renews the lease and tells whether the turn is still wanted.",
+        description: "Renews the lease and tells whether the turn is still wanted. Beat every 500 ms to 10 s; an earlier beat, as after an answer that was lost, is taken like any other and counts against the token's limit.",
         answers: &[answer("The lease.", &[json_of(Object::WorkerLease)])],
         ..operation(
             "/api/v1/agent-workers/heartbeat",

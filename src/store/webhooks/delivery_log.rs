@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
+use super::sending::FIRST_OF_ITS_RUN;
 use crate::store::StoreError;
 use crate::store::patience::in_time;
 
@@ -134,7 +135,7 @@ pub async fn prune(pool: &PgPool, keep_ms: i64) -> Result<u64, StoreError> {
 
 /// A look at everything that waits, for the metrics.
 pub async fn waiting(pool: &PgPool) -> Result<Waiting, StoreError> {
-    let query = sqlx::query(
+    let sql = format!(
         "with clock as materialized (select es.now_ms() as now_ms)
          select count(d.message_id) as messages,
                 coalesce(max(now_ms - d.created_at_ms), 0) as oldest_ms,
@@ -142,13 +143,14 @@ pub async fn waiting(pool: &PgPool) -> Result<Waiting, StoreError> {
                   where disabled_at_ms is not null and deleted_at_ms is null) as disabled,
                 coalesce(bool_or(w.deleted_at_ms is null and w.disabled_at_ms is null
                         and (w.held_until_ms > now_ms
-                             or (w.rest_until_ms <= now_ms and d.due_at_ms <= now_ms))), false) as busy
+                             or (w.rest_until_ms <= now_ms and d.due_at_ms <= now_ms
+                                 and {FIRST_OF_ITS_RUN}))), false) as busy
            from clock
            left join access.webhook_delivery d on d.state = 'pending'
            left join access.webhook w on w.webhook_id = d.webhook_id
-          group by now_ms",
+          group by now_ms"
     );
-    let row = in_time(query.fetch_one(pool)).await?;
+    let row = in_time(sqlx::query(&sql).fetch_one(pool)).await?;
     Ok(Waiting {
         messages: row.try_get("messages")?,
         oldest_ms: row.try_get("oldest_ms")?,

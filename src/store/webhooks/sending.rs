@@ -80,6 +80,12 @@ const REST_MS: i64 = 4_500;
 /// No rest is longer unless the receiver asks for it.
 const LONGEST_REST_MS: i64 = 300_000;
 
+/// What a message `d` is while none of the same run before it waits: a run is told in its order.
+pub(super) const FIRST_OF_ITS_RUN: &str = "not exists (
+    select 1 from access.webhook_delivery e
+     where e.webhook_id = d.webhook_id and e.stream_id = d.stream_id and e.seq < d.seq
+       and e.state = 'pending')";
+
 /// Takes at most `limit` endpoints that something is due for and nobody sends to, those that have
 /// waited longest first.
 pub async fn claim(
@@ -88,7 +94,7 @@ pub async fn claim(
     lease: Duration,
     limit: i64,
 ) -> Result<Vec<Sending>, StoreError> {
-    let query = sqlx::query_scalar(
+    let sql = format!(
         "with clock as materialized (select es.now_ms() as now_ms),
               due as (
                 select w.webhook_id from access.webhook w, clock
@@ -96,16 +102,17 @@ pub async fn claim(
                    and w.held_until_ms <= now_ms and w.rest_until_ms <= now_ms
                    and exists (select 1 from access.webhook_delivery d
                                 where d.webhook_id = w.webhook_id and d.state = 'pending'
-                                  and d.due_at_ms <= now_ms)
+                                  and d.due_at_ms <= now_ms and {FIRST_OF_ITS_RUN})
                  order by w.held_until_ms, w.webhook_id limit $3
                  for update of w skip locked)
          update access.webhook w set holder = $1, held_until_ms = clock.now_ms + $2
            from due, clock where w.webhook_id = due.webhook_id
-         returning w.webhook_id",
-    )
-    .bind(holder)
-    .bind(millis(lease))
-    .bind(limit);
+         returning w.webhook_id"
+    );
+    let query = sqlx::query_scalar(&sql)
+        .bind(holder)
+        .bind(millis(lease))
+        .bind(limit);
     let taken: Vec<Uuid> = in_time(query.fetch_all(pool)).await?;
     let sending = |webhook| Sending { webhook, holder };
     Ok(taken.into_iter().map(sending).collect())
@@ -173,11 +180,11 @@ async fn renew(
     .await
 }
 
-/// The message that is due first. A run's is told only while the credential that started the run
+/// The message that is due first, and of a run the first that waits. A run's is told only while the credential that started the run
 /// has lived, for the same account, ever since the event. For an app of the account that is the
 /// account's own tie: whoever connects an app anew still hears of the runs of before.
 async fn next(conn: &mut PgConnection, webhook: Uuid) -> Result<Option<PgRow>, sqlx::Error> {
-    sqlx::query(
+    sqlx::query(&format!(
         "select d.message_id, d.kind, d.body, d.attempts, d.created_at_ms,
                 exists (select 1 from access.account a
                          where a.account_id = w.account_id and a.deleted_at_ms is null)
@@ -189,8 +196,9 @@ async fn next(conn: &mut PgConnection, webhook: Uuid) -> Result<Option<PgRow>, s
                 as may_be_told
            from access.webhook_delivery d join access.webhook w on w.webhook_id = d.webhook_id
           where d.webhook_id = $1 and d.state = 'pending' and d.due_at_ms <= es.now_ms()
-          order by d.due_at_ms, d.stream_id, d.seq limit 1",
-    )
+            and {FIRST_OF_ITS_RUN}
+          order by d.due_at_ms, d.stream_id, d.seq limit 1"
+    ))
     .bind(webhook)
     .fetch_optional(conn)
     .await

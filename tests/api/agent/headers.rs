@@ -1,8 +1,11 @@
 //! Headers of requests and answers: request ids, hosts and origins, envelopes.
 
+use std::time::Duration;
+
 use helix::testing::{Setup, TestApp};
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::{Connection, Executor, PgConnection};
 
 use crate::harness::{Answer, Client, RUNS};
 use crate::raw;
@@ -391,5 +394,40 @@ async fn health_is_told_to_those_who_ask_for_the_head_alone() {
             ("", "no-store", "ferry-1")
         );
     }
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_takes_no_writes_is_not_ready() {
+    let app = TestApp::start().await;
+    let mut database = PgConnection::connect_with(&app.database().options)
+        .await
+        .unwrap();
+    let full = "create function es.full_disk() returns trigger language plpgsql as $$
+        begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+        create trigger full_disk before insert or update on es.lease
+            for each row when (new.task = 'write_check') execute function es.full_disk()";
+    database.execute(full).await.unwrap();
+    let mut tick = tokio::time::interval(Duration::from_millis(50));
+    let mut answers = async |status| loop {
+        tick.tick().await;
+        let asked = Answer::of(app.client().get(app.url("/readyz"))).await;
+        if asked.status == status {
+            return asked;
+        }
+    };
+    let asked = answers(503).await;
+    assert_eq!(
+        asked.body["checks"],
+        json!({"database": "ok", "writes": "unavailable", "migrations": "ok", "keys": "ok"})
+    );
+    assert_eq!(asked.header("retry-after"), "1");
+    database
+        .execute("drop trigger full_disk on es.lease")
+        .await
+        .unwrap();
+    let asked = answers(200).await;
+    assert_eq!(asked.body["checks"]["writes"], "ok");
+    database.close().await.unwrap();
     app.finish().await;
 }

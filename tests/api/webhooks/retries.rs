@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use helix::testing::Script;
+
 use super::receiver::{Receiver, Reply};
+
 use super::{app, cancelled, states};
 use crate::harness::Client;
 
@@ -227,5 +230,58 @@ async fn a_message_on_request_tells_of_no_run_and_is_signed_like_the_others() {
     assert!(got[0].is_signed_by(&hook));
     assert_eq!(got[0].body()["type"], "webhook.test");
     assert_eq!(got[0].body()["data"]["webhook_id"], hook.id());
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_is_told_in_its_order_also_while_an_earlier_message_fails() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    let hook = app.webhook(&ana, &receiver.url, &[]).await;
+    receiver.fail(2);
+    let run = super::started(&client, "ferry-plan-0001").await;
+    super::turn(&client, &run, 1, &Script::nothing()).await;
+    app.settle().await;
+    // It fails; the endpoint has rested when the next event of the run comes.
+    app.advance(5 * SECOND).await;
+    let cancel = serde_json::json!({"expected_version": 3});
+    client
+        .cancel(&run, "ferry-plan-0001-end", &cancel)
+        .await
+        .ok(200);
+    app.settle().await;
+    app.advance(6 * SECOND).await;
+    app.settle().await;
+    // Another run does not wait for it.
+    cancelled(&client, "ferry-plan-0002").await;
+    app.advance(60 * SECOND).await;
+    app.settle().await;
+    for _ in 0..3 {
+        app.advance(HOUR).await;
+        app.settle().await;
+    }
+    assert!(
+        states(&app.deliveries(&hook).await)
+            .iter()
+            .all(|state| *state == "delivered")
+    );
+    let seqs = |accepted: &[super::receiver::Got]| -> Vec<(i64, String)> {
+        let told = accepted.iter().map(super::receiver::Got::body);
+        let told = told.filter(|body| body["data"]["run_id"] == run.as_str());
+        told.map(|body| {
+            (
+                body["data"]["seq"].as_i64().unwrap(),
+                body["type"].to_string(),
+            )
+        })
+        .collect()
+    };
+    let got = receiver.got();
+    let told = seqs(&got);
+    let in_order = told.windows(2).all(|pair| pair[0].0 <= pair[1].0);
+    assert!(in_order && told.len() >= 4, "{told:?}");
+    assert_eq!(told.last().unwrap().1, "\"run.cancelled\"");
     app.finish().await;
 }

@@ -46,7 +46,41 @@ async fn a_message_that_waits_is_signed_by_the_secret_of_its_attempt() {
     app.settle().await;
     let got = receiver.got();
     assert!(got[0].is_signed_by(&first));
-    assert!(!got[1].is_signed_by(&first), "replaced twice");
-    assert!(got[1].is_signed_by(&second) && got[1].is_signed_by(&third));
+    // Each was promised a day.
+    assert!(
+        [&first, &second, &third]
+            .iter()
+            .all(|hook| got[1].is_signed_by(hook))
+    );
+    assert_eq!(got[1].signatures(), 3);
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fifth_rotation_in_a_day_waits_until_the_first_secret_has_had_its_day() {
+    let app = app().await;
+    let ana = app.caller("ana").await;
+    let client = Client::new(&app, &ana);
+    let receiver = Receiver::start().await;
+    let mut hooks = vec![app.webhook(&ana, &receiver.url, &[]).await];
+    for _ in 0..4 {
+        hooks.push(app.rotate_webhook(hooks.last().unwrap()).await);
+        app.advance(Duration::from_secs(3_600)).await;
+    }
+    let refused = app.try_rotate_webhook(&hooks[0]).await.unwrap_err();
+    assert!(
+        refused.contains("4 replaced secrets still sign"),
+        "{refused}"
+    );
+    cancelled(&client, "ferry-plan-0001").await;
+    app.settle().await;
+    let got = receiver.got();
+    assert!(hooks.iter().all(|hook| got[0].is_signed_by(hook)));
+    app.advance(Duration::from_secs(20 * 3_600)).await;
+    let newest = app.rotate_webhook(&hooks[4]).await;
+    cancelled(&client, "ferry-plan-0002").await;
+    app.settle().await;
+    let got = receiver.got();
+    assert!(got[1].is_signed_by(&newest) && !got[1].is_signed_by(&hooks[0]));
     app.finish().await;
 }

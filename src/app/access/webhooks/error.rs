@@ -2,6 +2,7 @@
 
 use helix_aggregates::access::webhook::error::WebhookError;
 use helix_aggregates::text::TextError;
+use helix_aggregates::time::Timestamp;
 
 use super::target::TargetError;
 use crate::store::StoreError;
@@ -23,6 +24,8 @@ pub enum WebhooksError {
     Disabled,
     #[error("an account has at most {limit} webhooks")]
     TooMany { limit: i64 },
+    #[error("{count} replaced secrets still sign; the next one may follow at {at}")]
+    TooManySecrets { count: usize, at: Timestamp },
     #[error(transparent)]
     Store(#[from] StoreError),
 }

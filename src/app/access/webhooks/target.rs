@@ -70,9 +70,13 @@ impl Target {
         self.0.as_str()
     }
 
-    /// For the endpoint's own operator: the query starred.
+    /// For the endpoint's own operator: path and query starred. The fingerprint and the id tell
+    /// endpoints of one host apart.
     pub fn starred(&self) -> String {
         let mut shown = self.0.clone();
+        if shown.path() != "/" {
+            shown.set_path("/***");
+        }
         if shown.query().is_some() {
             shown.set_query(Some("***"));
         }
@@ -127,9 +131,21 @@ mod tests {
     }
 
     #[test]
-    fn the_query_is_starred_and_debug_shows_nothing() {
+    fn path_and_query_are_starred_and_debug_shows_nothing() {
+        for (text, shown) in [
+            (
+                "https://hooks.example.org/in/canary?token=canary",
+                "https://hooks.example.org/***?***",
+            ),
+            (
+                "https://hooks.example.org/canary",
+                "https://hooks.example.org/***",
+            ),
+            ("https://hooks.example.org", "https://hooks.example.org/"),
+        ] {
+            assert_eq!(Target::parse(text).unwrap().starred(), shown);
+        }
         let target = Target::parse("https://hooks.example.org/in?token=canary").unwrap();
-        assert_eq!(target.starred(), "https://hooks.example.org/in?***");
         assert!(!format!("{target:?}").contains("hooks"));
     }
 }

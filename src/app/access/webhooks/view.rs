@@ -14,7 +14,7 @@ use crate::store::webhooks::{DeliveryLine, EndpointRow, Standing};
 pub struct WebhookView {
     pub webhook_id: WebhookId,
     pub account_id: AccountId,
-    /// Its query starred.
+    /// Its path and query starred.
     pub url: String,
     pub events: Vec<String>,
     /// `active` or `disabled`.

@@ -128,12 +128,12 @@ impl Workers {
                 return Ok(None);
             }
             // Each attempt has a bearer of its own, also one that turns out to be of nothing.
-            let bearer = fresh_token()?;
-            let taken = self.take(fence(worker, &bearer), capabilities).await?;
-            let Some((claim, untold)) = taken else {
+            let token = fresh_token()?;
+            let found = self.take(fence(worker, &token), capabilities).await?;
+            let Some((claim, untold)) = found else {
                 return Ok(None);
             };
-            if let Some(given) = self.given(&bearer, &claim).await? {
+            if let Some(given) = self.given(&token, &claim).await? {
                 return Ok(Some((given, untold)));
             }
             // A run that was erased or has moved on in this moment leaves nothing to work on; its
@@ -152,14 +152,14 @@ impl Workers {
     ) -> Result<Option<(Claim, Untold)>, StoreError> {
         let core = Arc::clone(self.core());
         let capabilities = capabilities.to_vec();
-        let (tell, told) = oneshot::channel();
+        let (told, outcome) = oneshot::channel();
         self.core().spawn(async move {
             let untold = Untold {
                 core: Arc::clone(&core),
                 fence: Some(fence),
             };
             let claimed = offers::claim(&core.pool, &fence, &capabilities).await;
-            let unheard = tell.send(match claimed {
+            let unheard = told.send(match claimed {
                 Ok(Some(claim)) => Ok(Some((claim, untold))),
                 Ok(None) => {
                     untold.told();
@@ -170,7 +170,7 @@ impl Workers {
             });
             drop(unheard);
         });
-        told.await.unwrap_or(Err(StoreError::TimedOut))
+        outcome.await.unwrap_or(Err(StoreError::TimedOut))
     }
 
     async fn given(

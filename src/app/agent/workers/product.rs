@@ -111,8 +111,7 @@ fn complete(draft: &mut Draft) {
     if draft.summary.is_empty() {
         let first = draft.claims.first().map(|claim| statement(&claim.text));
         let first = first.unwrap_or_default();
-        let first = helix_aggregates::text::prefix(&first, COMPOSED_UNITS);
-        first.clone_into(&mut draft.summary);
+        helix_aggregates::text::prefix(&first, COMPOSED_UNITS).clone_into(&mut draft.summary);
     }
     if !draft.spans.is_empty() || !draft.questions.is_empty() {
         draft.progress = Progress::Made;
