@@ -12,6 +12,7 @@ mod health;
 mod key;
 mod manual;
 mod run;
+mod token;
 mod verify;
 mod webhook;
 mod worker;
