@@ -4,6 +4,7 @@
 //! forbids caching; the first failing step of the pipeline answers (`agent-api` 1.2).
 
 pub mod agent;
+pub(crate) mod arrival;
 pub mod discovery;
 pub mod door;
 mod exposure;

@@ -23,6 +23,7 @@ use serde_json::json;
 
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
+use crate::http::arrival;
 use crate::http::door::{Door, Doors};
 use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Exchange, Stop, values};
@@ -58,7 +59,7 @@ async fn post(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpR
 async fn preflight(Door(door): Door, request: HttpRequest) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
-    let answered = pipeline::check_transport(&door, &request, &mut exchange).map(|()| {
+    let answered = arrival::check(&door, &request, &mut exchange).map(|()| {
         HttpResponse::NoContent()
             .insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "POST"))
             .insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS))
@@ -72,7 +73,7 @@ async fn preflight(Door(door): Door, request: HttpRequest) -> HttpResponse {
 async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
-    let answered = pipeline::check_transport(&door, &request, &mut exchange).map(|()| {
+    let answered = arrival::check(&door, &request, &mut exchange).map(|()| {
         let mut response = refusal(405, -32000, "Only POST is available here.");
         let post = HeaderValue::from_static("POST");
         response.headers_mut().insert(header::ALLOW, post);
@@ -87,7 +88,7 @@ async fn answer(
     payload: Payload,
     exchange: &mut Exchange,
 ) -> Result<HttpResponse, Stop> {
-    pipeline::check_transport(door, request, exchange)?;
+    arrival::check(door, request, exchange)?;
     if let Some(refused) = unacceptable(request) {
         return Ok(refused);
     }
@@ -194,11 +195,7 @@ fn unacceptable(request: &HttpRequest) -> Option<HttpResponse> {
         let text = "The answer is application/json, which Accept rules out.";
         return Some(refusal(406, -32000, text));
     }
-    let json = pipeline::header_text(request, "content-type").is_some_and(|value| {
-        let name = value.split(';').next().unwrap_or_default();
-        name.trim().eq_ignore_ascii_case("application/json")
-    });
-    if !json {
+    if !pipeline::has_media_type(request, "application/json") {
         let text = "Send the message as application/json.";
         return Some(refusal(415, -32000, text));
     }

@@ -33,6 +33,7 @@ pub mod receipt;
 pub mod sealing;
 pub mod survey;
 pub mod upcast;
+pub mod uses;
 pub mod watch;
 pub mod webhooks;
 pub mod work;
@@ -45,7 +46,7 @@ pub(crate) mod tests;
 
 pub use appender::Redacted;
 
-pub use self::core::{ADMISSION_CONNECTIONS, Core, CoreConfig, WITHDRAWAL_CONNECTIONS};
+pub use self::core::{ADMISSION_CONNECTIONS, Core, CoreConfig, Line, WITHDRAWAL_CONNECTIONS};
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +59,8 @@ pub enum StoreError {
     Revoked,
     #[error("the one-time handle is spent")]
     Spent,
+    #[error("the passphrase that was entered is no longer the account's")]
+    PassphraseChanged,
     #[error("there is no room for one more")]
     Full,
     /// The unique rule that was broken, by its name in the schema.

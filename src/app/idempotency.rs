@@ -11,7 +11,9 @@ use uuid::Uuid;
 use super::problem::{Code, Problem};
 use super::redaction;
 use crate::metrics::Metrics;
-use crate::store::receipt::{FoundReceipt, FoundState};
+use crate::store::receipt::{FoundReceipt, FoundState, ReceiptKey, ReceiptOutcome, ReceiptWrite};
+use crate::store::sealing::DataKey;
+use crate::store::{Core, StoreError};
 
 /// A caller's key: 8 to 200 characters after trimming. Only its hash is kept.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,9 +56,82 @@ impl IdempotencyKey {
     }
 }
 
+/// One keyed request, by hashes alone.
+#[derive(Debug, Clone)]
+pub struct KeyedRequest {
+    /// What names its receipt.
+    pub key: ReceiptKey,
+    /// A MAC, because a plain hash of a short request could be guessed.
+    pub request_mac: [u8; 32],
+}
+
+/// The answer to an earlier identical request.
+#[derive(Debug, Clone)]
+pub struct StoredAnswer {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl KeyedRequest {
+    /// The answer that `found` stores, `None` for a fresh key.
+    pub async fn stored(
+        &self,
+        core: &Core,
+        found: Option<FoundReceipt>,
+    ) -> Result<Option<StoredAnswer>, Problem> {
+        match judge(found, &self.request_mac, &core.metrics)? {
+            Judged::Fresh => Ok(None),
+            Judged::Replay {
+                status,
+                key_id,
+                body,
+            } => {
+                let key = core.key(Some(key_id)).await?;
+                let key = key.ok_or_else(|| StoreError::KeyMissing(key_id.to_string()))?;
+                let body = key.open(&self.place(), &body)?;
+                Ok(Some(StoredAnswer { status, body }))
+            }
+        }
+    }
+
+    /// The outcome that stores `body` as the answer.
+    pub fn completed(
+        &self,
+        key: &DataKey,
+        status: u16,
+        body: &[u8],
+        claim: Option<Uuid>,
+    ) -> Result<ReceiptOutcome, StoreError> {
+        Ok(ReceiptOutcome::Completed {
+            claim,
+            status,
+            key_id: key.id(),
+            body: key.seal(&self.place(), body)?,
+        })
+    }
+
+    /// The receipt of a thing called `subject`.
+    pub fn write(&self, subject: String, outcome: ReceiptOutcome) -> ReceiptWrite {
+        ReceiptWrite {
+            key: self.key.clone(),
+            request_mac: self.request_mac,
+            subject,
+            outcome,
+        }
+    }
+
+    fn place(&self) -> String {
+        format!(
+            "receipt/{}/{}",
+            self.key.operation,
+            hex::encode(self.key.key_hash)
+        )
+    }
+}
+
 /// What to do with a keyed request.
 #[derive(Debug, Clone)]
-pub enum Judged {
+enum Judged {
     /// Nobody used the key: go on.
     Fresh,
     /// Answer with what is stored.
@@ -68,7 +143,7 @@ pub enum Judged {
 }
 
 /// Judges the record found for a key. Before version, state, policy and answers are looked at.
-pub fn judge(
+fn judge(
     found: Option<FoundReceipt>,
     request_mac: &[u8; 32],
     metrics: &Metrics,

@@ -262,6 +262,7 @@ impl From<StoreError> for Problem {
             | StoreError::HeadMoved => Code::Unavailable,
             StoreError::ReceiptTaken
             | StoreError::Spent
+            | StoreError::PassphraseChanged
             | StoreError::Full
             | StoreError::Duplicate(_)
             | StoreError::KeyRetired

@@ -24,9 +24,10 @@ use crate::app::work::choices::WorkspaceChoice;
 use crate::auth::oauth::redirect::Shown;
 use crate::auth::oauth::resource::Door as DoorKind;
 use crate::auth::oauth::scope::{Providers, Scopes, sentence};
+use crate::http::arrival;
 use crate::http::door::{Apps, Door};
 use crate::http::permits::Demand;
-use crate::http::pipeline::{self, values};
+use crate::http::pipeline::{Stop, values};
 use crate::store::log::Meta;
 
 /// Days after which a connection ends by itself.
@@ -82,9 +83,7 @@ pub fn configure(config: &mut ServiceConfig) {
 async fn page(Door(door): Door, request: HttpRequest) -> HttpResponse {
     visit::read(&door, &request, Admits::Anybody, async |visit| {
         let apps = apps_for(visit)?;
-        if let Err(refusal) = pipeline::count_address(&door, &request, &apps.questions) {
-            return Err(refusal.into_problem());
-        }
+        count(visit, apps)?;
         match apps
             .consents
             .ask(request.query_string(), visit.person.as_ref())
@@ -114,6 +113,7 @@ async fn decide(Door(door): Door, request: HttpRequest, payload: Payload) -> Htt
     };
     visit::posted(&door, &request, payload, rules, async |visit, form| {
         let apps = apps_for(visit)?;
+        count(visit, apps)?;
         let session = visit.person.as_ref().map(|person| person.session.uuid());
         let handle = form.text_or_empty("oauthreq");
         let question = match apps.consents.asked(handle, session).await {
@@ -130,6 +130,12 @@ async fn decide(Door(door): Door, request: HttpRequest, payload: Payload) -> Htt
         }
     })
     .await
+}
+
+/// Questions and answers count alike against their address.
+fn count(visit: &Visit<'_>, apps: &Apps) -> Result<(), Problem> {
+    let counted = arrival::count_address(visit.door, visit.request, &apps.questions);
+    counted.map_err(Stop::into_problem)
 }
 
 async fn allow(
@@ -162,12 +168,7 @@ async fn allow(
     };
     let (proved, meta) = match prove(visit, form).await {
         Ok(proved) => proved,
-        Err(error) => {
-            let wait = wait_of(&error);
-            let (status, fault) = refused(error)?;
-            let shown = show(visit, status, question, &choices, Some(&fault), Some(form))?;
-            return Ok(waiting(shown, wait));
-        }
+        Err(error) => return unproved(visit, question, &choices, form, error),
     };
     let earlier = if form.text("keep_existing") == Some("1") {
         Earlier::Kept
@@ -186,6 +187,9 @@ async fn allow(
     match apps.grants.give(&proved, &meta, &decision).await {
         Ok(code) => Ok(sent(&apps.consents.answer(question, code.expose_secret()))),
         Err(GrantsError::Spent) => not_asked(visit, ConsentError::Spent),
+        Err(GrantsError::PassphraseChanged) => {
+            unproved(visit, question, &choices, form, SignInError::Wrong)
+        }
         Err(error @ GrantsError::TooMany) => {
             let fault = format!("{error}. Revoke one first.");
             show(
@@ -211,6 +215,20 @@ async fn choices(visit: &Visit<'_>, question: &Question) -> Result<Vec<Workspace
         Some(person) if wants_workspace(question) => visit.door.work.choices(person).await,
         Some(_) | None => Ok(Vec::new()),
     }
+}
+
+/// The page once more, for whoever did not show the account's passphrase.
+fn unproved(
+    visit: &Visit<'_>,
+    question: &Question,
+    choices: &[WorkspaceChoice],
+    form: &Form,
+    error: SignInError,
+) -> Result<HttpResponse, Problem> {
+    let wait = wait_of(&error);
+    let (status, fault) = refused(error)?;
+    let shown = show(visit, status, question, choices, Some(&fault), Some(form))?;
+    Ok(waiting(shown, wait))
 }
 
 /// Whoever decides has just entered the passphrase, signed in or not.

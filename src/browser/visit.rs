@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use actix_web::http::header::{self, HeaderValue};
+use actix_web::http::header;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -18,11 +18,14 @@ use crate::app::access::sign_in::{Origin, Person};
 use crate::app::problem::{Code, Problem};
 use crate::auth::oauth::throttle::Browser;
 use crate::auth::session;
+use crate::http::arrival;
 use crate::http::door::Doors;
 use crate::http::permits::Demand;
-use crate::http::pipeline::{self, Exchange, Stop, header_text, sole, values};
+use crate::http::pipeline::{self, Exchange, FORM, Stop, has_media_type, values};
 use crate::http::rate_limit::address_key;
 use crate::http::surface::Surface;
+
+pub use crate::http::arrival::OriginRule;
 
 /// What a page knows of the request it answers.
 #[derive(Debug)]
@@ -90,7 +93,7 @@ where
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::Pages);
     let answered = async {
-        let visit = come(door, request, &mut exchange).await?;
+        let visit = come(door, request, &mut exchange, Demand::Ordinary).await?;
         if admits == Admits::SignedIn && visit.person.is_none() {
             return Ok(visit.see(&sign_in_first(request)));
         }
@@ -114,9 +117,12 @@ where
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::Pages);
     let answered = async {
-        check_form_type(request)?;
-        let visit = come(door, request, &mut exchange).await?;
-        check_origin(door, request, rules.origin)?;
+        let visit = come(door, request, &mut exchange, rules.demand).await?;
+        arrival::check_origin(door, request, rules.origin)?;
+        if !has_media_type(request, FORM) {
+            let text = "Send the form as application/x-www-form-urlencoded.";
+            return Err(Problem::invalid(text).into());
+        }
         let limit = door.limits(Surface::Pages).body;
         let bytes = pipeline::read_bytes(limit, request, payload).await?;
         let form = Form::decode(&bytes)?;
@@ -140,70 +146,29 @@ pub struct Rules {
     pub demand: Demand,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OriginRule {
-    /// `Origin` says that the form is a page of this server.
-    Stated,
-    /// It says so or says nothing: the form carries a passphrase.
-    NotForeign,
-}
-
 async fn come<'r>(
     door: &'r Arc<Doors>,
     request: &'r HttpRequest,
     exchange: &mut Exchange,
+    demand: Demand,
 ) -> Result<Visit<'r>, Stop> {
-    pipeline::check_transport(door, request, exchange)?;
+    arrival::check(door, request, exchange)?;
     pipeline::check_encoding(request)?;
     let cookies: Vec<&[u8]> = values(request, "cookie").collect();
     let person = match session::presented(&door.base, &cookies) {
         None => None,
         Some(hash) => {
-            let _turn = door.permits.come_in(Demand::Ordinary).await?;
-            door.sign_in.person(&hash).await.map_err(Problem::from)?
+            let _turn = door.permits.come_in(demand).await?;
+            let person = door.sign_in.person(&hash, demand.line()).await;
+            person.map_err(Problem::from)?
         }
     };
     Ok(Visit {
         door,
         request,
-        sender: pipeline::sender_of(door, request),
+        sender: arrival::sender_of(door, request),
         person,
     })
-}
-
-fn check_form_type(request: &HttpRequest) -> Result<(), Problem> {
-    let form = header_text(request, "content-type").is_some_and(|value| {
-        let name = value.split(';').next().unwrap_or_default();
-        name.trim()
-            .eq_ignore_ascii_case("application/x-www-form-urlencoded")
-    });
-    if form {
-        Ok(())
-    } else {
-        Err(Problem::invalid(
-            "Send the form as application/x-www-form-urlencoded.",
-        ))
-    }
-}
-
-/// Whether a request that changes something comes from a page of this server.
-pub(crate) fn check_origin(
-    door: &Doors,
-    request: &HttpRequest,
-    rule: OriginRule,
-) -> Result<(), Problem> {
-    let foreign = || Problem::new(Code::FormForged);
-    let site = sole(request, "sec-fetch-site").map(HeaderValue::as_bytes);
-    if values(request, "sec-fetch-site").next().is_some() && site != Some(b"same-origin") {
-        return Err(foreign());
-    }
-    match sole(request, "origin").map(HeaderValue::as_bytes) {
-        Some(origin) if origin == pipeline::own_origin(door, request).as_bytes() => Ok(()),
-        None if values(request, "origin").next().is_none() && rule == OriginRule::NotForeign => {
-            Ok(())
-        }
-        _ => Err(foreign()),
-    }
 }
 
 /// Where to sign in, and back.

@@ -61,6 +61,7 @@ pub fn store_failure(error: &StoreError) -> Failure {
         | StoreError::ReceiptTaken
         | StoreError::Revoked
         | StoreError::Spent
+        | StoreError::PassphraseChanged
         | StoreError::Full
         | StoreError::Duplicate(_)
         | StoreError::KeyRetired

@@ -18,6 +18,7 @@ use actix_web::http::{Method, header};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, Resource};
 
+use super::arrival;
 use super::door::{Apps, Door, Doors};
 use super::pipeline::{self, Exchange, Stop};
 use super::surface::Surface;
@@ -67,7 +68,7 @@ where
 {
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::Issuer);
-    let answered = match pipeline::check_transport(door, request, &mut exchange) {
+    let answered = match arrival::check(door, request, &mut exchange) {
         Ok(()) => answer(Arc::clone(door)).await,
         Err(stop) => Err(stop),
     };

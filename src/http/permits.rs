@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 use crate::app::problem::{Code, Problem};
 use crate::metrics::Metrics;
-use crate::store::{ADMISSION_CONNECTIONS, WITHDRAWAL_CONNECTIONS};
+use crate::store::{ADMISSION_CONNECTIONS, Line, WITHDRAWAL_CONNECTIONS};
 
 /// How long a request may wait for its place.
 const PATIENCE: Duration = Duration::from_millis(250);
@@ -62,6 +62,16 @@ struct Places {
     patience: Duration,
     waiting: IntGauge,
     shed: IntCounterVec,
+}
+
+impl Demand {
+    /// Among whom the caller waits to be recognised.
+    pub fn line(self) -> Line {
+        match self {
+            Self::Ordinary | Self::Waiting => Line::Ordinary,
+            Self::Withdrawal => Line::Withdrawal,
+        }
+    }
 }
 
 impl Permits {

@@ -2,7 +2,6 @@
 //! request id comes first, so that every refusal carries one (settled question 3).
 
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,11 +16,10 @@ use serde_json::{Value, json};
 use super::door::Doors;
 use super::permits::Demand;
 use super::query::{Query, percent_decoded};
-use super::rate_limit::{Verdict, WindowLimiter, address_key, principal_key};
-use super::surface::{PagesOf, Surface};
-use super::transport::{RequestHead, Scheme, TransportRefusal};
-use super::{exposure, request_id, respond};
-use crate::app::access::admission::{Identity, Line};
+use super::rate_limit::{Verdict, principal_key};
+use super::surface::Surface;
+use super::{arrival, request_id, respond};
+use crate::app::access::admission::Identity;
 use crate::app::access::grants::ACCESS_KIND;
 use crate::app::caller::Caller;
 use crate::app::problem::{Code, Problem};
@@ -30,6 +28,9 @@ use crate::auth::bearer::{BearerError, Presented, VerifiedToken};
 use crate::auth::{issued_bearer, oauth};
 use crate::strict_json;
 use crate::telemetry::millis;
+
+/// The media type of a form.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A body must have arrived by then (`access` 12).
 pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(15);
@@ -152,7 +153,7 @@ pub(crate) async fn placed<T, P: Into<Stop>>(
 pub fn refuse(door: &Doors, request: &HttpRequest, problem: Problem) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
-    let answered = check_transport(door, request, &mut exchange).and(Err(Stop::Problem(problem)));
+    let answered = arrival::check(door, request, &mut exchange).and(Err(Stop::Problem(problem)));
     conclude(door, request, &exchange, answered, started)
 }
 
@@ -208,7 +209,7 @@ impl Exchange {
             request_id,
             logged_id,
             wants_problem_json: accepts(request, "application/problem+json"),
-            origin: origin_of(door, request),
+            origin: arrival::admitted_origin(door, request),
             limit: None,
         }
     }
@@ -221,7 +222,7 @@ async fn admit(
     demand: Demand,
     exchange: &mut Exchange,
 ) -> Result<Admitted, Stop> {
-    check_transport(door, request, exchange)?;
+    arrival::check(door, request, exchange)?;
     let limit = door.limits(exchange.surface).body;
     let body = read_body(limit, request, payload).await?;
     let query = Query::decode(request.query_string())?;
@@ -246,10 +247,7 @@ pub(crate) async fn identify(
     request: &HttpRequest,
     demand: Demand,
 ) -> Result<Caller, Problem> {
-    let line = match demand {
-        Demand::Ordinary | Demand::Waiting => Line::Ordinary,
-        Demand::Withdrawal => Line::Withdrawal,
-    };
+    let line = demand.line();
     if let Some(apps) = &door.apps
         && apps.opens(oauth::resource::Door::Agent)
     {
@@ -300,110 +298,8 @@ pub(crate) fn charge(door: &Doors, exchange: &mut Exchange, caller: &Caller) -> 
     count(exchange, limits.by_principal.hit(&key, now_ms(door)))
 }
 
-fn origin_of(door: &Doors, request: &HttpRequest) -> Option<HeaderValue> {
-    let origin = sole(request, "origin")?;
-    door.transport
-        .admits_origin(origin.as_bytes())
-        .then(|| origin.clone())
-}
-
 pub(crate) fn now_ms(door: &Doors) -> u64 {
     u64::try_from(door.runs.core().clock.now().millis()).unwrap_or(0)
-}
-
-/// Counts a request against a further limit of its address.
-pub(crate) fn count_address(
-    door: &Doors,
-    request: &HttpRequest,
-    limiter: &WindowLimiter,
-) -> Result<(), Stop> {
-    let address = sender_of(door, request);
-    match limiter.hit(&address_key(address), now_ms(door)) {
-        Some(verdict) if !verdict.allowed => Err(Stop::Limited(verdict)),
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// The client's address, behind trusted proxies.
-pub(crate) fn sender_of(door: &Doors, request: &HttpRequest) -> IpAddr {
-    let headers = |name| values(request, name).collect::<Vec<&[u8]>>();
-    let (forwarded_for, forwarded_proto) =
-        (headers("x-forwarded-for"), headers("x-forwarded-proto"));
-    let head = RequestHead {
-        peer: peer_of(request),
-        socket: Scheme::Http,
-        hosts: &[],
-        origins: &[],
-        forwarded_for: &forwarded_for,
-        forwarded_proto: &forwarded_proto,
-    };
-    door.transport.sender(&head).address
-}
-
-/// The origin that a page of this server has in the browser that asks. The host has been admitted.
-pub(crate) fn own_origin(door: &Doors, request: &HttpRequest) -> String {
-    let host = sole(request, "host").and_then(|host| host.to_str().ok());
-    let base = door.base.origin();
-    match (host, base.split_once("://")) {
-        (Some(host), Some((scheme, _))) => format!("{scheme}://{}", host.to_ascii_lowercase()),
-        _ => base.to_owned(),
-    }
-}
-
-fn peer_of(request: &HttpRequest) -> IpAddr {
-    request
-        .peer_addr()
-        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip())
-}
-
-/// Address limit, then host, origin and scheme.
-pub(crate) fn check_transport(
-    door: &Doors,
-    request: &HttpRequest,
-    exchange: &mut Exchange,
-) -> Result<(), Stop> {
-    let headers = |name| values(request, name).collect::<Vec<&[u8]>>();
-    let authority = request
-        .uri()
-        .authority()
-        .map(|authority| authority.as_str().as_bytes());
-    let mut hosts = headers("host");
-    // An absolute URI or HTTP/2 names the host itself; a Host that says otherwise is refused.
-    if let Some(authority) = authority
-        && hosts != [authority]
-    {
-        hosts.push(authority);
-    }
-    let forwarded_for = headers("x-forwarded-for");
-    let origins = match exchange.surface.admits_pages_of() {
-        PagesOf::AnySite => Vec::new(),
-        PagesOf::Admitted => headers("origin"),
-    };
-    let forwarded_proto = headers("x-forwarded-proto");
-    let head = RequestHead {
-        peer: peer_of(request),
-        socket: Scheme::Http,
-        hosts: &hosts,
-        origins: &origins,
-        forwarded_for: &forwarded_for,
-        forwarded_proto: &forwarded_proto,
-    };
-    let address = door.transport.sender(&head).address;
-    count(
-        exchange,
-        door.limits(exchange.surface)
-            .by_address
-            .hit(&address_key(address), now_ms(door)),
-    )?;
-    exposure::note(door, request);
-    door.transport.admit(&head).map_err(|refusal| {
-        Problem::new(match refusal {
-            TransportRefusal::HostNotAllowed => Code::HostNotAllowed,
-            TransportRefusal::OriginNotAllowed => Code::OriginNotAllowed,
-            TransportRefusal::HttpsRequired => Code::HttpsRequired,
-        })
-    })?;
-    Ok(())
 }
 
 /// Notes a limiter's verdict; both write the same headers, so the last one is what clients see.
@@ -519,6 +415,14 @@ pub fn header_text<'r>(request: &'r HttpRequest, name: &str) -> Option<&'r str> 
         .headers()
         .get(name)
         .and_then(|value| value.to_str().ok())
+}
+
+/// Whether the body is said to be of this media type, whatever its parameters.
+pub(crate) fn has_media_type(request: &HttpRequest, media_type: &str) -> bool {
+    header_text(request, "content-type").is_some_and(|value| {
+        let name = value.split(';').next().unwrap_or_default();
+        name.trim().eq_ignore_ascii_case(media_type)
+    })
 }
 
 pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {

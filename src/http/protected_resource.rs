@@ -11,6 +11,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use helix_aggregates::agent::scope;
 use serde_json::{Value, json};
 
+use super::arrival;
 use super::door::{Door, Doors};
 use super::pipeline::{self, Exchange};
 use super::respond;
@@ -86,7 +87,7 @@ async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
 fn answer(door: &Doors, request: &HttpRequest, scopes: Scopes) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::RunRest);
-    let answered = pipeline::check_transport(door, request, &mut exchange).and_then(|()| {
+    let answered = arrival::check(door, request, &mut exchange).and_then(|()| {
         let resource = resource(door, scopes);
         let resource = resource.ok_or_else(|| Problem::new(Code::AuthNotConfigured))?;
         let document = document(&resource, door.base.as_str(), scopes);

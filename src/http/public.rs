@@ -8,6 +8,7 @@ use std::time::Instant;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, web};
 
+use super::arrival;
 use super::door::{Door, Doors};
 use super::pipeline::{self, Exchange};
 use super::surface::Surface;
@@ -36,7 +37,7 @@ where
     let answer = move |Door(door): Door, request: HttpRequest| async move {
         let started = Instant::now();
         let mut exchange = Exchange::of(&door, &request, Surface::Public);
-        let answered = pipeline::check_transport(&door, &request, &mut exchange)
+        let answered = arrival::check(&door, &request, &mut exchange)
             .and_then(|()| Ok(make(&door, &request)?));
         pipeline::conclude(&door, &request, &exchange, answered, started)
     };

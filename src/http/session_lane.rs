@@ -12,9 +12,10 @@ use actix_web::web::{self, Path, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 
+use super::arrival::{self, OriginRule};
 use super::door::{Door, Doors};
 use super::permits::Demand;
-use super::pipeline::{self, Exchange, Stop, sole, values};
+use super::pipeline::{self, Exchange, Stop, values};
 use super::respond;
 use super::surface::Surface;
 use crate::app::access::accounts::AccountsError;
@@ -81,9 +82,9 @@ where
     let started = Instant::now();
     let mut exchange = Exchange::of(door, request, Surface::SessionLane);
     let answered = async {
-        pipeline::check_transport(door, request, &mut exchange)?;
+        arrival::check(door, request, &mut exchange)?;
         if *request.method() != Method::GET {
-            check_origin(door, request)?;
+            arrival::check_origin(door, request, OriginRule::StatedTwice)?;
         }
         let person = person_of(door, request, demand).await?;
         pipeline::placed(door, demand, answer(person)).await
@@ -103,19 +104,8 @@ async fn person_of(door: &Doors, request: &HttpRequest, demand: Demand) -> Resul
     }
     let hash = session::presented(&door.base, &cookies).ok_or_else(none)?;
     let _turn = door.permits.come_in(demand).await?;
-    let person = door.sign_in.person(&hash).await.map_err(Problem::from)?;
-    Ok(person.ok_or_else(none)?)
-}
-
-fn check_origin(door: &Doors, request: &HttpRequest) -> Result<(), Problem> {
-    let stated = |name| sole(request, name).map(header::HeaderValue::as_bytes);
-    let own = pipeline::own_origin(door, request);
-    if stated("origin") == Some(own.as_bytes()) && stated("sec-fetch-site") == Some(b"same-origin")
-    {
-        Ok(())
-    } else {
-        Err(Problem::new(Code::FormForged))
-    }
+    let person = door.sign_in.person(&hash, demand.line()).await;
+    Ok(person.map_err(Problem::from)?.ok_or_else(none)?)
 }
 
 fn failed(error: AccountsError) -> Problem {

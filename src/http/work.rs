@@ -18,6 +18,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Map, Value};
 
 use super::agent::{key_of, segment};
+use super::arrival;
 use super::door::{Door, Doors};
 use super::permits::Demand;
 use super::pipeline::{self, Exchange, Stop};
@@ -49,7 +50,7 @@ async fn handle(Door(door): Door, request: HttpRequest, payload: Payload) -> Htt
     let pattern = request.match_pattern().unwrap_or_default();
     let answered = match of_route(request.method().as_str(), &pattern) {
         Some(operation) => serve(&door, &request, payload, operation, &mut exchange).await,
-        None => pipeline::check_transport(&door, &request, &mut exchange)
+        None => arrival::check(&door, &request, &mut exchange)
             .and(Err(Problem::new(Code::MethodNotAllowed).into())),
     };
     let mut response = pipeline::conclude(&door, &request, &exchange, answered, started);
@@ -77,7 +78,7 @@ async fn serve(
     operation: &'static Operation,
     exchange: &mut Exchange,
 ) -> Result<HttpResponse, Stop> {
-    pipeline::check_transport(door, request, exchange)?;
+    arrival::check(door, request, exchange)?;
     pipeline::check_encoding(request)?;
     let demand = match operation.demand {
         Haste::Ordinary => Demand::Ordinary,

@@ -12,6 +12,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
+use super::arrival;
 use super::door::{Door, Doors, Readiness};
 use super::hang_up;
 use super::permits::Demand;
@@ -52,7 +53,7 @@ async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
     let started = Instant::now();
     let mut exchange = Exchange::of(&door, &request, Surface::Workers);
     let refused = Stop::Problem(Problem::new(Code::MethodNotAllowed));
-    let answered = pipeline::check_transport(&door, &request, &mut exchange).and(Err(refused));
+    let answered = arrival::check(&door, &request, &mut exchange).and(Err(refused));
     let mut response = pipeline::conclude(&door, &request, &exchange, answered, started);
     let allowed = HeaderValue::from_static("POST");
     response.headers_mut().insert(header::ALLOW, allowed);
@@ -178,7 +179,7 @@ async fn admit(
     payload: Payload,
     exchange: &mut Exchange,
 ) -> Result<(WorkerCaller, Value), Stop> {
-    pipeline::check_transport(door, request, exchange)?;
+    arrival::check(door, request, exchange)?;
     let limits = door.limits(exchange.surface);
     let body = pipeline::read_body(limits.body, request, payload).await?;
     let query = Query::decode(request.query_string())?;

@@ -416,6 +416,7 @@ impl LaneTask {
             Some("HX002") => Err(StoreError::ReceiptTaken),
             Some("HX003") => Err(StoreError::Revoked),
             Some("HX004") => Err(StoreError::Spent),
+            Some("HX006") => Err(StoreError::PassphraseChanged),
             Some("HX005") => Err(StoreError::Full),
             Some("23503") => Err(StoreError::KeyRetired),
             Some("23505") => Err(StoreError::Duplicate(unique_rule(&failure.error))),

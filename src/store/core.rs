@@ -24,6 +24,7 @@ use super::patience::in_time;
 use super::read;
 use super::read_pool::ReadPool;
 use super::sealing::DataKey;
+use super::uses::{self, Used};
 use super::watch::Hub;
 use super::writable::Writable;
 use crate::ids::Ids;
@@ -35,6 +36,14 @@ const CLOSE: Duration = Duration::from_secs(5);
 pub const ADMISSION_CONNECTIONS: usize = 3;
 /// Connections for taking things back (`access` 12).
 pub const WITHDRAWAL_CONNECTIONS: usize = 1;
+
+/// Among whom a caller waits to be recognised: who comes to take something back does not wait
+/// behind those who come to ask for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Line {
+    Ordinary,
+    Withdrawal,
+}
 
 /// How the store is set up.
 #[derive(Debug, Clone)]
@@ -88,6 +97,22 @@ pub struct Core {
 }
 
 impl Core {
+    /// Where callers of `line` are looked up.
+    pub fn line(&self, line: Line) -> &ReadPool {
+        match line {
+            Line::Ordinary => &self.admissions,
+            Line::Withdrawal => &self.withdrawals,
+        }
+    }
+
+    /// Notes that a credential was used. The line of withdrawals, short as it is, is left to them.
+    pub async fn note_use(&self, used: Used, row_id: Uuid, line: Line) -> Result<(), StoreError> {
+        match line {
+            Line::Ordinary => uses::note(&self.admissions, used, row_id).await,
+            Line::Withdrawal => Ok(()),
+        }
+    }
+
     /// Opens a migrated database. Background tasks end with the value.
     pub async fn open(
         options: &PgConnectOptions,
@@ -213,6 +238,7 @@ impl Core {
                 | StoreError::ReceiptTaken
                 | StoreError::Revoked
                 | StoreError::Spent
+                | StoreError::PassphraseChanged
                 | StoreError::Full
                 | StoreError::Duplicate(_)
                 | StoreError::KeyRetired

@@ -76,6 +76,7 @@ fn failed<E: std::error::Error>(error: StoreError) -> AggregateError<E> {
         StoreError::ReceiptTaken
         | StoreError::Revoked
         | StoreError::Spent
+        | StoreError::PassphraseChanged
         | StoreError::Full
         | StoreError::Duplicate(_)
         | StoreError::KeyRetired

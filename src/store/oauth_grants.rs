@@ -124,22 +124,3 @@ pub async fn list(
     };
     rows.iter().map(line).collect()
 }
-
-/// Use of a grant is noted at most so often (`access` 2).
-const NOTE_EVERY_MS: i64 = 60_000;
-
-/// Notes that a grant was used, for the list; beside the request that used it.
-pub async fn note_use(pool: &PgPool, grant: Uuid) -> Result<(), StoreError> {
-    in_time(
-        sqlx::query(
-            "update access.oauth_grant set last_used_at_ms = es.now_ms()
-              where row_id = $1
-                and (last_used_at_ms is null or last_used_at_ms < es.now_ms() - $2)",
-        )
-        .bind(grant)
-        .bind(NOTE_EVERY_MS)
-        .execute(pool),
-    )
-    .await
-    .map(drop)
-}

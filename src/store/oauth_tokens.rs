@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::StoreError;
 use super::patience::in_time;
 use super::read_pool::ReadPool;
+use super::uses::NOTE_EVERY_MS;
 
 /// The pair that a redemption would store.
 #[derive(Debug, Clone)]
@@ -247,9 +248,6 @@ pub struct FoundAccess {
     /// Its use was not noted for a while (`access` 2).
     pub stale: bool,
 }
-
-/// Use is noted at most so often.
-const NOTE_EVERY_MS: i64 = 60_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {

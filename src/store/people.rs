@@ -10,9 +10,7 @@ use uuid::Uuid;
 use super::StoreError;
 use super::patience::in_time;
 use super::read_pool::ReadPool;
-
-/// Use is noted at most so often (`access` 2).
-const NOTE_EVERY_MS: i64 = 60_000;
+use super::uses::NOTE_EVERY_MS;
 
 /// What a sign-in is judged by.
 #[derive(Debug, Clone)]
@@ -20,6 +18,7 @@ pub struct SignInRow {
     pub account: Uuid,
     pub key_id: Uuid,
     pub phc: SecretString,
+    pub set_at_ms: i64,
     pub verified: bool,
 }
 
@@ -30,7 +29,7 @@ pub async fn by_email(
 ) -> Result<Option<SignInRow>, StoreError> {
     let query = || {
         sqlx::query(
-            "select a.account_id, a.key_id, a.verified_at_ms is not null as verified, p.phc
+            "select a.account_id, a.key_id, a.verified_at_ms is not null as verified, p.phc, p.set_at_ms
                from access.account a join access.passphrase p on p.account_id = a.account_id
               where a.email_mac = $1 and a.deleted_at_ms is null",
         )
@@ -44,7 +43,7 @@ pub async fn by_email(
 pub async fn by_account(reads: &ReadPool, account: Uuid) -> Result<Option<SignInRow>, StoreError> {
     let query = || {
         sqlx::query(
-            "select a.account_id, a.key_id, a.verified_at_ms is not null as verified, p.phc
+            "select a.account_id, a.key_id, a.verified_at_ms is not null as verified, p.phc, p.set_at_ms
                from access.account a join access.passphrase p on p.account_id = a.account_id
               where a.account_id = $1 and a.deleted_at_ms is null",
         )
@@ -59,6 +58,7 @@ fn sign_in_row(row: &PgRow) -> Result<SignInRow, StoreError> {
         account: row.try_get("account_id")?,
         key_id: row.try_get("key_id")?,
         phc: SecretString::from(row.try_get::<String, _>("phc")?),
+        set_at_ms: row.try_get("set_at_ms")?,
         verified: row.try_get("verified")?,
     })
 }
@@ -108,22 +108,6 @@ pub async fn session(
         now_ms: row.try_get("now_ms")?,
         stale: row.try_get("stale")?,
     }))
-}
-
-/// Notes that a session was used, for the list; beside the request that used it.
-pub async fn note_use(pool: &PgPool, row_id: Uuid) -> Result<(), StoreError> {
-    in_time(
-        sqlx::query(
-            "update access.session set last_used_at_ms = es.now_ms()
-              where row_id = $1
-                and (last_used_at_ms is null or last_used_at_ms < es.now_ms() - $2)",
-        )
-        .bind(row_id)
-        .bind(NOTE_EVERY_MS)
-        .execute(pool),
-    )
-    .await
-    .map(drop)
 }
 
 /// When the live sessions of an account were last used, as far as it was noted.

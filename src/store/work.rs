@@ -18,9 +18,7 @@ use super::read_pool::ReadPool;
 use super::receipt::{self, FoundReceipt, ReceiptKey};
 
 pub use people::{Connection, KnownAccount, connection, connections, people};
-pub use tokens::{
-    FoundApp, FoundToken, ListedToken, TokenPlace, app, list, named_token, note_use, place,
-};
+pub use tokens::{FoundApp, FoundToken, ListedToken, TokenPlace, app, list, named_token, place};
 
 /// Who asks, and of which workspace.
 #[derive(Debug, Clone, Copy)]

@@ -7,9 +7,6 @@ use super::StoreError;
 use super::patience::in_time;
 use super::read_pool::ReadPool;
 
-/// Use is noted at most so often.
-const NOTE_EVERY_MS: i64 = 60_000;
-
 /// The ledger row behind a token's hash, if it lives.
 pub async fn live(reads: &ReadPool, hash: &[u8; 32]) -> Result<Option<Uuid>, StoreError> {
     let query = || {
@@ -23,22 +20,6 @@ pub async fn live(reads: &ReadPool, hash: &[u8; 32]) -> Result<Option<Uuid>, Sto
     let row = reads.optional(query).await?;
     row.map(|row| row.try_get("row_id").map_err(StoreError::from))
         .transpose()
-}
-
-/// Notes that a token was used, for the list; beside the request that used it.
-pub async fn note_use(pool: &PgPool, row_id: Uuid) -> Result<(), StoreError> {
-    in_time(
-        sqlx::query(
-            "update access.worker_token set last_used_at_ms = es.now_ms()
-              where row_id = $1
-                and (last_used_at_ms is null or last_used_at_ms < es.now_ms() - $2)",
-        )
-        .bind(row_id)
-        .bind(NOTE_EVERY_MS)
-        .execute(pool),
-    )
-    .await
-    .map(drop)
 }
 
 /// One line of the list, its name still sealed.

@@ -1,6 +1,6 @@
 //! Callers that meet at one run, one page, one connection or one pool.
 
-mod beside;
+pub mod beside;
 mod cancel;
 mod clock;
 mod continues;

@@ -7,7 +7,7 @@ mod decisions;
 mod doors;
 mod humans;
 mod members;
-mod person;
+pub mod person;
 mod projects;
 mod reach;
 mod tokens;

@@ -14,9 +14,9 @@ use crate::app::caller::{Caller, SCOPE_DEVELOPER};
 use crate::app::problem::{Code, Problem};
 use crate::store::accounts::{self, BoundAccount};
 use crate::store::oauth_tokens::{self, Standing};
-use crate::store::read_pool::ReadPool;
 use crate::store::sealing::DataKey;
-use crate::store::{Core, StoreError, oauth_grants};
+use crate::store::uses::Used;
+use crate::store::{Core, Line, StoreError};
 
 /// Who a verified token speaks for.
 #[derive(Debug, Clone)]
@@ -45,14 +45,6 @@ pub struct Admission {
     developers: DeveloperRule,
 }
 
-/// Among whom a caller waits to be recognised: who comes to take something back does not wait
-/// behind those who come to ask for more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
-    Ordinary,
-    Withdrawal,
-}
-
 impl Admission {
     pub fn new(core: Arc<Core>, developers: DeveloperRule) -> Self {
         Self { core, developers }
@@ -79,7 +71,7 @@ impl Admission {
         issuer: &str,
         line: Line,
     ) -> Result<Caller, Problem> {
-        let found = oauth_tokens::access(self.reads(line), token_hash).await?;
+        let found = oauth_tokens::access(self.core.line(line), token_hash).await?;
         let unknown = || Problem::new(Code::Unauthorized);
         let found = found
             .filter(|found| found.door == Door::Agent.as_str())
@@ -102,7 +94,8 @@ impl Admission {
             .await?
             .ok_or_else(unknown)?;
         if found.stale {
-            oauth_grants::note_use(&self.core.pool, found.row_id).await?;
+            let noted = self.core.note_use(Used::Grant, found.row_id, line);
+            noted.await?;
         }
         let id = AccountId::new(found.account).to_string();
         let identity = Identity {
@@ -179,14 +172,7 @@ impl Admission {
         } = identity;
         let tuple = tuple_mac(keyring, issuer, tenant, provider, subject);
         let subject = subject_mac(keyring, provider, subject);
-        accounts::bound(self.reads(line), &tuple, &subject).await
-    }
-
-    fn reads(&self, line: Line) -> &ReadPool {
-        match line {
-            Line::Ordinary => &self.core.admissions,
-            Line::Withdrawal => &self.core.withdrawals,
-        }
+        accounts::bound(self.core.line(line), &tuple, &subject).await
     }
 
     fn counts_as_developer(

@@ -63,6 +63,10 @@ pub enum GrantsError {
     NoGrant,
     #[error("the form was answered already or is over")]
     Spent,
+    #[error("the passphrase that was entered is no longer the account's")]
+    PassphraseChanged,
+    #[error("only a member may connect an app to the workspace")]
+    NoMember,
     #[error(transparent)]
     Refused(#[from] GrantError),
     #[error(transparent)]
@@ -73,10 +77,11 @@ pub enum GrantsError {
 
 impl From<StoreError> for GrantsError {
     fn from(error: StoreError) -> Self {
-        if matches!(error, StoreError::Spent) {
-            return Self::Spent;
+        match error {
+            StoreError::Spent => Self::Spent,
+            StoreError::PassphraseChanged => Self::PassphraseChanged,
+            error => Self::Store(error),
         }
-        Self::Store(error)
     }
 }
 
@@ -95,9 +100,9 @@ impl From<GrantsError> for Problem {
             GrantsError::NoGrant => Self::new(Code::NoSuchPath),
             GrantsError::Refused(_) => Self::invalid("The connection has ended already."),
             GrantsError::Spent => Self::invalid("The form was answered already or is over."),
-            GrantsError::Store(StoreError::Revoked) => Self::new(Code::RoleRequired),
+            GrantsError::NoMember => Self::new(Code::RoleRequired),
             GrantsError::Store(error) => error.into(),
-            GrantsError::TooMany | GrantsError::Account(_) => {
+            GrantsError::TooMany | GrantsError::PassphraseChanged | GrantsError::Account(_) => {
                 Self::new(Code::Internal).because(error)
             }
         }
@@ -248,6 +253,7 @@ impl Grants {
         };
         let must = workspace.map(|workspace| must_be_member(proved, workspace));
         let mut ledger = vec![
+            proved.still(),
             LedgerChange::People(PeopleChange::UseHandle {
                 handle_hash: decision.handle_hash,
                 at_ms,
@@ -268,7 +274,12 @@ impl Grants {
                 ledger: ledger.clone(),
                 ..append
             })
-            .await?;
+            .await
+            .map_err(|error| match error {
+                // Nothing else that this commit rests on is a row that could have died.
+                ExecuteError::Store(StoreError::Revoked) => GrantsError::NoMember,
+                error => error.into(),
+            })?;
         if decision.earlier == Earlier::Replaced {
             self.end_earlier(account, id, decision).await;
         }
@@ -332,6 +343,7 @@ impl Grants {
         };
         self.log
             .execute_with(&stream, &command, stamp, &person.meta(), |append| Append {
+                guards: vec![person.session.uuid()],
                 ledger: vec![LedgerChange::Grant(change.clone())],
                 priority: Priority::Withdrawal,
                 ..append

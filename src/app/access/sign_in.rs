@@ -31,7 +31,8 @@ use crate::store::log::{ExecuteError, Log, Meta, Stream};
 use crate::store::owner::Lane;
 use crate::store::people::SignInRow;
 use crate::store::sealing::DataKey;
-use crate::store::{Core, StoreError, people};
+use crate::store::uses::Used;
+use crate::store::{Core, Line, StoreError, people};
 
 use tries::Tries;
 
@@ -66,17 +67,18 @@ pub enum SignInError {
 
 impl From<StoreError> for SignInError {
     fn from(error: StoreError) -> Self {
-        if matches!(error, StoreError::Spent) {
-            return Self::LinkSpent;
+        match error {
+            StoreError::Spent => Self::LinkSpent,
+            StoreError::PassphraseChanged => Self::Wrong,
+            error => Self::Account(error.into()),
         }
-        Self::Account(error.into())
     }
 }
 
 impl From<ExecuteError<AccountError>> for SignInError {
     fn from(error: ExecuteError<AccountError>) -> Self {
-        if matches!(error, ExecuteError::Store(StoreError::Spent)) {
-            return Self::LinkSpent;
+        if let ExecuteError::Store(error) = error {
+            return error.into();
         }
         if matches!(error, ExecuteError::Refused(AccountError::Unverified)) {
             return Self::Unverified;
@@ -109,6 +111,18 @@ pub struct Started {
 pub struct Proved {
     pub account: AccountId,
     pub key: Arc<DataKey>,
+    /// When the passphrase that was entered was set.
+    set_at_ms: i64,
+}
+
+impl Proved {
+    /// The commit holds only while that is still the passphrase.
+    pub(super) fn still(&self) -> LedgerChange {
+        LedgerChange::People(PeopleChange::HoldPassphrase {
+            account: self.account.uuid(),
+            set_at_ms: self.set_at_ms,
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -214,6 +228,7 @@ impl SignIn {
         Ok(Proved {
             account: AccountId::new(found.account),
             key: key.ok_or(SignInError::Wrong)?,
+            set_at_ms: found.set_at_ms,
         })
     }
 
@@ -227,14 +242,15 @@ impl SignIn {
     ) -> Result<Started, SignInError> {
         let proved = self.prove(email, passphrase, origin).await?;
         let stamp = self.core.clock.stamp();
-        let stream = self.stream(&proved).await?;
+        let stream = self.stream(proved.account, &proved.key).await?;
         let opened = self.new_session(proved.account, stream.lane, device, stamp)?;
         let row = opened.row;
         let at_ms = stamp.at.millis();
         let command = [AccountCommand::StartSession(opened.session)];
         self.log
             .execute_all(&stream, &command, stamp, &Meta::new(), |events, append| {
-                let mut ledger = vec![LedgerChange::People(PeopleChange::OpenSession(row.clone()))];
+                let opened = LedgerChange::People(PeopleChange::OpenSession(row.clone()));
+                let mut ledger = vec![proved.still(), opened];
                 ledger.extend(ended(events, at_ms));
                 Append { ledger, ..append }
             })
@@ -253,11 +269,7 @@ impl SignIn {
         cause: SignOff,
     ) -> Result<(), SignInError> {
         let stamp = self.core.clock.stamp();
-        let proved = Proved {
-            account: person.account,
-            key: Arc::clone(&person.key),
-        };
-        let stream = self.stream(&proved).await?;
+        let stream = self.stream(person.account, &person.key).await?;
         let at_ms = stamp.at.millis();
         let command = [AccountCommand::EndSession { session, cause }];
         self.log
@@ -278,11 +290,7 @@ impl SignIn {
 
     /// The browsers that `person` is signed in with, this one among them.
     pub async fn sessions(&self, person: &Person) -> Result<Vec<SessionLine>, SignInError> {
-        let proved = Proved {
-            account: person.account,
-            key: Arc::clone(&person.key),
-        };
-        let stream = self.stream(&proved).await?;
+        let stream = self.stream(person.account, &person.key).await?;
         let loaded = self.log.load(&stream).await?;
         let now = self.core.clock.now();
         let uses = people::last_uses(&self.core.reads, person.account.uuid()).await?;
@@ -302,28 +310,33 @@ impl SignIn {
     }
 
     /// Who holds the session behind a cookie's hash.
-    pub async fn person(&self, token_hash: &[u8; 32]) -> Result<Option<Person>, StoreError> {
-        let Some(found) = people::session(&self.core.admissions, token_hash).await? else {
+    pub async fn person(
+        &self,
+        token_hash: &[u8; 32],
+        line: Line,
+    ) -> Result<Option<Person>, StoreError> {
+        let Some(found) = people::session(self.core.line(line), token_hash).await? else {
             return Ok(None);
         };
         let Some(key) = self.core.key(Some(found.key_id)).await? else {
             return Ok(None);
         };
         if found.stale {
-            people::note_use(&self.core.pool, found.row_id).await?;
+            let noted = self.core.note_use(Used::Session, found.row_id, line);
+            noted.await?;
         }
         let csrf = self.core.keyring.mac("csrf", &[token_hash]);
         Ok(Person::of(&found, key, &csrf))
     }
 
-    async fn stream(&self, proved: &Proved) -> Result<Stream, StoreError> {
-        let owner = accounts::owner_of(&self.core, proved.account);
+    async fn stream(&self, account: AccountId, key: &Arc<DataKey>) -> Result<Stream, StoreError> {
+        let owner = accounts::owner_of(&self.core, account);
         let lane = self.core.lane(&owner).await?;
         Ok(Stream {
-            id: lane.mark(proved.account.uuid()),
+            id: lane.mark(account.uuid()),
             lane,
             owner,
-            key: Arc::clone(&proved.key),
+            key: Arc::clone(key),
         })
     }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use crate::app::caller::Caller;
-use crate::app::idempotency::{IdempotencyKey, Judged, judge};
+use crate::app::idempotency::{IdempotencyKey, KeyedRequest};
 use crate::app::problem::Problem;
 use crate::store::guarded;
 use crate::store::receipt::{self, FoundReceipt, ReceiptKey, ReceiptOutcome, ReceiptWrite};
@@ -43,12 +43,9 @@ impl Reply {
     }
 }
 
-/// One keyed request, by hashes alone.
+/// One keyed request on a run.
 #[derive(Debug, Clone)]
-pub struct Keyed {
-    key: ReceiptKey,
-    request_mac: [u8; 32],
-}
+pub struct Keyed(KeyedRequest);
 
 impl Keyed {
     /// `spelled` is the canonical form of the validated request.
@@ -59,25 +56,25 @@ impl Keyed {
         key: &IdempotencyKey,
         spelled: &[u8],
     ) -> Self {
-        Self {
+        Self(KeyedRequest {
             key: ReceiptKey {
                 owner: caller.owner_key,
                 operation,
                 key_hash: key.hash(),
             },
-            // A MAC, because a plain hash of a short request could be guessed.
             request_mac: core.keyring.mac("request", &[spelled]),
-        }
+        })
     }
 
     /// What names this request's receipt.
     pub fn key(&self) -> &ReceiptKey {
-        &self.key
+        &self.0.key
     }
 
     /// The stored answer of an earlier identical request, `None` for a fresh key.
     pub async fn replay(&self, core: &Core, caller: &Caller) -> Result<Option<Reply>, Problem> {
-        let found = guarded::receipt(&core.reads, &caller.reader(), caller.lane, &self.key).await?;
+        let found =
+            guarded::receipt(&core.reads, &caller.reader(), caller.lane, &self.0.key).await?;
         self.answer(core, found).await
     }
 
@@ -87,19 +84,10 @@ impl Keyed {
         core: &Core,
         found: Option<FoundReceipt>,
     ) -> Result<Option<Reply>, Problem> {
-        match judge(found, &self.request_mac, &core.metrics)? {
-            Judged::Fresh => Ok(None),
-            Judged::Replay {
-                status,
-                key_id,
-                body,
-            } => {
-                let key = core.key(Some(key_id)).await?;
-                let key = key.ok_or_else(|| StoreError::KeyMissing(key_id.to_string()))?;
-                let body = key.open(&self.place(), &body)?;
-                Reply::of(status, body, true).map(Some)
-            }
-        }
+        let stored = self.0.stored(core, found).await?;
+        stored
+            .map(|stored| Reply::of(stored.status, stored.body, true))
+            .transpose()
     }
 
     /// The receipt that stores `body` as the answer.
@@ -111,16 +99,8 @@ impl Keyed {
         body: &[u8],
         claim: Option<Uuid>,
     ) -> Result<ReceiptWrite, StoreError> {
-        let body = key.seal(&self.place(), body)?;
-        Ok(self.write(
-            run,
-            ReceiptOutcome::Completed {
-                claim,
-                status,
-                key_id: key.id(),
-                body,
-            },
-        ))
+        let outcome = self.0.completed(key, status, body, claim)?;
+        Ok(self.0.write(run.to_string(), outcome))
     }
 
     /// The receipt that reserves the key for a claimed turn.
@@ -131,14 +111,12 @@ impl Keyed {
         claimed_version: u64,
         lease_ms: i64,
     ) -> ReceiptWrite {
-        self.write(
-            run,
-            ReceiptOutcome::Processing {
-                claim,
-                claimed_version,
-                lease_ms,
-            },
-        )
+        let outcome = ReceiptOutcome::Processing {
+            claim,
+            claimed_version,
+            lease_ms,
+        };
+        self.0.write(run.to_string(), outcome)
     }
 
     /// Records that the outcome of `claim`'s reservation will never be known.
@@ -148,23 +126,6 @@ impl Keyed {
         caller: &Caller,
         claim: Uuid,
     ) -> Result<(), StoreError> {
-        receipt::mark_unknown(&core.pool, caller.lane, &self.key, claim).await
-    }
-
-    fn write(&self, run: RunId, outcome: ReceiptOutcome) -> ReceiptWrite {
-        ReceiptWrite {
-            key: self.key.clone(),
-            request_mac: self.request_mac,
-            subject: run.to_string(),
-            outcome,
-        }
-    }
-
-    fn place(&self) -> String {
-        format!(
-            "receipt/{}/{}",
-            self.key.operation,
-            hex::encode(self.key.key_hash)
-        )
+        receipt::mark_unknown(&core.pool, caller.lane, &self.0.key, claim).await
     }
 }

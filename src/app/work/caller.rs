@@ -18,7 +18,8 @@ use crate::app::problem::{Code, Problem};
 use crate::auth::oauth::resource::Door;
 use crate::auth::oauth::scope;
 use crate::store::log::Meta;
-use crate::store::work;
+use crate::store::uses::Used;
+use crate::store::{Line, work};
 
 /// Somebody who was recognised.
 #[derive(Debug, Clone)]
@@ -99,10 +100,17 @@ impl WorkCaller {
 
 impl Work {
     /// The caller behind a named token, or `unauthorized`.
-    pub async fn token_caller(&self, token_hash: &[u8; 32]) -> Result<WorkCaller, Problem> {
-        let found = work::named_token(&self.core.admissions, token_hash).await?;
+    pub async fn token_caller(
+        &self,
+        token_hash: &[u8; 32],
+        line: Line,
+    ) -> Result<WorkCaller, Problem> {
+        let found = work::named_token(self.core.line(line), token_hash).await?;
         let found = found.ok_or_else(unknown)?;
-        work::note_use(&self.core.pool, found.row_id).await?;
+        if found.stale {
+            let noted = self.core.note_use(Used::NamedToken, found.row_id, line);
+            noted.await?;
+        }
         let key = self.core.key(Some(found.key_id)).await?;
         let key = key.ok_or_else(unknown)?;
         Ok(WorkCaller {
@@ -119,8 +127,12 @@ impl Work {
     }
 
     /// The caller behind an app's access token, or why it opens nothing.
-    pub async fn app_caller(&self, token_hash: &[u8; 32]) -> Result<WorkCaller, Problem> {
-        let found = work::app(&self.core.admissions, token_hash).await?;
+    pub async fn app_caller(
+        &self,
+        token_hash: &[u8; 32],
+        line: Line,
+    ) -> Result<WorkCaller, Problem> {
+        let found = work::app(self.core.line(line), token_hash).await?;
         let found = found.ok_or_else(unknown)?;
         if found.paused {
             return Err(Problem {
@@ -128,7 +140,10 @@ impl Work {
                 ..Problem::new(Code::AccountPolicyBlocked)
             });
         }
-        crate::store::oauth_grants::note_use(&self.core.pool, found.row_id).await?;
+        if found.stale {
+            let noted = self.core.note_use(Used::Grant, found.row_id, line);
+            noted.await?;
+        }
         let key = self.core.key(Some(found.key_id)).await?;
         let name = key.and_then(|key| grants::app_name(&key, found.row_id, &found.body));
         Ok(WorkCaller {

@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 use super::Work;
 use super::perform::{Answer, Ask};
 use super::site::{Found, Site, Target, asker_of, nothing};
-use crate::app::idempotency::{Judged, judge};
+use crate::app::idempotency::KeyedRequest;
 use crate::app::problem::{Code, Problem};
 use crate::app::work::operations::Who;
 use crate::store::append::Append;
 use crate::store::ledger::LedgerChange;
 use crate::store::ledger::work::{MustWork, WorkChange};
 use crate::store::log::{ExecuteError, Loaded, Log};
-use crate::store::receipt::{FoundReceipt, ReceiptKey, ReceiptOutcome, ReceiptWrite};
+use crate::store::receipt::{FoundReceipt, ReceiptKey, ReceiptWrite};
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
 
@@ -72,7 +72,7 @@ impl Work {
                 return Err(nothing());
             }
             if let Some(keyed) = &keyed
-                && let Some(answer) = keyed.replay(&self.core, found.receipt.clone()).await?
+                && let Some(answer) = replay(keyed, &self.core, found.receipt.clone()).await?
             {
                 return Ok(answer);
             }
@@ -94,7 +94,7 @@ impl Work {
         log: &Log<D>,
         plan: &Plan<'_, D>,
         found: &Found,
-        keyed: Option<&Keyed>,
+        keyed: Option<&KeyedRequest>,
     ) -> Result<Answer, Refused>
     where
         D::Error: Into<Problem>,
@@ -116,13 +116,17 @@ impl Work {
         let seen = (plan.view)(site, &prepared.next.state)?;
         let answer = Answer::of(ask.operation, seen, keyed.is_some());
         let receipt = keyed
-            .map(|keyed| keyed.completed(&site.key, &answer))
+            .map(|keyed| receipt(keyed, &site.key, &answer))
             .transpose()?;
         let changed = !prepared.events.is_empty();
         if !changed && receipt.is_none() {
             return Ok(answer);
         }
-        let mut ledger = vec![LedgerChange::Work(must_work(ask, site, plan.target))];
+        let mut ledger = vec![LedgerChange::Work(WorkChange::MustWork(must_work(
+            ask,
+            site,
+            plan.target,
+        )))];
         ledger.extend((plan.rows)(site, &prepared.events));
         let streams = changed.then_some(prepared.append).into_iter().collect();
         let append = Append {
@@ -138,7 +142,7 @@ impl Work {
         Ok(answer)
     }
 
-    fn keyed(&self, ask: &Ask<'_>) -> Result<Option<Keyed>, Problem> {
+    fn keyed(&self, ask: &Ask<'_>) -> Result<Option<KeyedRequest>, Problem> {
         let Some(key) = &ask.key else {
             return Ok(None);
         };
@@ -152,7 +156,7 @@ impl Work {
             .filter(|name| ask.operation.path.contains(&format!("{{{name}}}")))
             .filter_map(named)
             .collect();
-        Ok(Some(Keyed {
+        Ok(Some(KeyedRequest {
             key: ReceiptKey {
                 owner: self.core.keyring.owner("work-caller", &parts),
                 operation: [&[ask.operation.name.to_owned()], path.as_slice()]
@@ -160,7 +164,6 @@ impl Work {
                     .join(":"),
                 key_hash: key.hash(),
             },
-            // A MAC, because a plain hash of a short request could be guessed.
             request_mac: self
                 .core
                 .keyring
@@ -170,7 +173,7 @@ impl Work {
 }
 
 /// What the commit checks once more, and holds.
-pub(super) fn must_work(ask: &Ask<'_>, site: &Site, target: Target) -> WorkChange {
+pub(super) fn must_work(ask: &Ask<'_>, site: &Site, target: Target) -> MustWork {
     let roles = match ask.operation.who {
         Who::Roles(roles) => {
             let words = roles.iter().map(|role| role.as_str().to_owned());
@@ -179,12 +182,12 @@ pub(super) fn must_work(ask: &Ask<'_>, site: &Site, target: Target) -> WorkChang
         Who::Anybody | Who::Human | Who::Unbuilt => None,
     };
     let project = target.project.and_then(|named| named.0);
-    WorkChange::MustWork(MustWork {
+    MustWork {
         row_id: site.asker.row_id,
         workspace: site.asker.workspace,
         project: project.map(ProjectId::uuid),
         roles,
-    })
+    }
 }
 
 /// Why an attempt changed nothing.
@@ -206,7 +209,8 @@ impl From<StoreError> for Refused {
             // Where the credential, the membership or the role went, the next look says which.
             StoreError::HeadMoved | StoreError::ReceiptTaken | StoreError::Revoked => Self::Again,
             StoreError::Full => Self::Problem(Problem::new(Code::LimitReached)),
-            StoreError::Spent
+            StoreError::PassphraseChanged
+            | StoreError::Spent
             | StoreError::Duplicate(_)
             | StoreError::KeyRetired
             | StoreError::Overloaded
@@ -218,58 +222,27 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// One keyed request, by hashes alone.
-#[derive(Debug)]
-struct Keyed {
-    key: ReceiptKey,
-    request_mac: [u8; 32],
+/// The answer to an earlier identical request.
+async fn replay(
+    keyed: &KeyedRequest,
+    core: &Core,
+    found: Option<FoundReceipt>,
+) -> Result<Option<Answer>, Problem> {
+    let Some(stored) = keyed.stored(core, found).await? else {
+        return Ok(None);
+    };
+    let members: Map<String, Value> = serde_json::from_slice(&stored.body)
+        .map_err(|_| StoreError::Damaged("a stored answer is not an object".to_owned()))?;
+    Ok(Some(Answer::replayed(stored.status, members)))
 }
 
-impl Keyed {
-    async fn replay(
-        &self,
-        core: &Core,
-        found: Option<FoundReceipt>,
-    ) -> Result<Option<Answer>, Problem> {
-        match judge(found, &self.request_mac, &core.metrics)? {
-            Judged::Fresh => Ok(None),
-            Judged::Replay {
-                status,
-                key_id,
-                body,
-            } => {
-                let key = core.key(Some(key_id)).await?;
-                let key = key.ok_or_else(|| StoreError::KeyMissing(key_id.to_string()))?;
-                let body = key.open(&self.place(), &body)?;
-                let members: Map<String, Value> = serde_json::from_slice(&body).map_err(|_| {
-                    StoreError::Damaged("a stored answer is not an object".to_owned())
-                })?;
-                Ok(Some(Answer::replayed(status, members)))
-            }
-        }
-    }
-
-    fn completed(&self, key: &DataKey, answer: &Answer) -> Result<ReceiptWrite, StoreError> {
-        let body = serde_json::to_vec(&answer.body)
-            .map_err(|error| StoreError::Damaged(error.to_string()))?;
-        Ok(ReceiptWrite {
-            key: self.key.clone(),
-            request_mac: self.request_mac,
-            subject: self.key.operation.clone(),
-            outcome: ReceiptOutcome::Completed {
-                claim: None,
-                status: answer.status,
-                key_id: key.id(),
-                body: key.seal(&self.place(), &body)?,
-            },
-        })
-    }
-
-    fn place(&self) -> String {
-        format!(
-            "receipt/{}/{}",
-            self.key.operation,
-            hex::encode(self.key.key_hash)
-        )
-    }
+fn receipt(
+    keyed: &KeyedRequest,
+    key: &DataKey,
+    answer: &Answer,
+) -> Result<ReceiptWrite, StoreError> {
+    let body =
+        serde_json::to_vec(&answer.body).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    let outcome = keyed.completed(key, answer.status, &body, None)?;
+    Ok(keyed.write(keyed.key.operation.clone(), outcome))
 }

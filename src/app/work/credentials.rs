@@ -58,14 +58,10 @@ impl Work {
         let (site, _) = self.look_around(ask).await?;
         let human = policy::fresh_human(ask.caller)?;
         let target = self.workspace_target(ask)?;
-        let crate::store::ledger::work::WorkChange::MustWork(must) = must_work(ask, &site, target)
-        else {
-            return Err(nothing());
-        };
         let by = By {
             maker: Maker::Account(human.account()),
             meta: ask.caller.meta(),
-            must: Some(must),
+            must: Some(must_work(ask, &site, target)),
         };
         Ok((site, by))
     }

@@ -7,12 +7,13 @@ use helix_aggregates::access::author::Maker;
 use helix_aggregates::access::token::event::TokenRevocation;
 use helix_aggregates::access::workspace::command::{Role, WorkspaceCommand};
 use helix_aggregates::access::workspace::{Body, Workspace};
+use helix_aggregates::decider::Decider;
 use helix_aggregates::ids::AccountId;
 use helix_projections::agent::ERASED;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::change::{Plan, Presence};
+use super::change::{Plan, Presence, must_work};
 use super::perform::{Answer, Ask};
 use super::site::Site;
 use super::tokens::By;
@@ -81,24 +82,29 @@ impl Work {
         self.change(ask, &self.workspaces, plan).await
     }
 
-    /// Takes a member out, or lets one leave. The tokens that an owner made end with them, unless they
-    /// are to be kept.
+    /// Takes a member out, or lets one leave. The tokens that an owner made end before, unless they are
+    /// to be kept: cut off half-way, a member without tokens is left and no token without its maker.
     pub(super) async fn remove_member(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
         let by = policy::human(ask.caller)?.account();
         let account = named(ask)?;
+        let command = |_: &Site, workspace: &Workspace| {
+            if account != by {
+                let body = open(workspace)?;
+                may_administer(body, by, body.role(account))?;
+            }
+            Ok(WorkspaceCommand::RemoveMember {
+                account,
+                by: Maker::Account(by),
+            })
+        };
+        let (site, loaded) = self.look_around(ask).await?;
+        let asked = command(&site, &loaded.state)?;
+        loaded.state.decide(&asked, site.stamp)?;
+        let tokens = self.tokens_of(ask, &site, account).await?;
         let plan = Plan {
             target: self.workspace_target(ask)?,
             presence: Presence::Existing,
-            command: &|_: &Site, workspace: &Workspace| {
-                if account != by {
-                    let body = open(workspace)?;
-                    may_administer(body, by, body.role(account))?;
-                }
-                Ok(WorkspaceCommand::RemoveMember {
-                    account,
-                    by: Maker::Account(by),
-                })
-            },
+            command: &command,
             rows: &|site: &Site, _| {
                 vec![LedgerChange::Work(WorkChange::Leave {
                     workspace: site.asker.workspace,
@@ -109,30 +115,31 @@ impl Work {
             view: &|_, _: &Workspace| Ok(json!({ "account_id": account, "state": "removed" })),
         };
         let mut answer = self.change(ask, &self.workspaces, plan).await?;
-        let tokens = self.tokens_of(ask, account).await?;
         answer.body.insert("tokens".to_owned(), tokens);
         Ok(answer)
     }
 
     /// The live tokens that somebody made, ended unless the request keeps them.
-    async fn tokens_of(&self, ask: &Ask<'_>, account: AccountId) -> Result<Value, Problem> {
-        let workspace = super::site::asker_of(ask)?.workspace;
-        let workspace = helix_aggregates::ids::WorkspaceId::new(workspace);
+    async fn tokens_of(
+        &self,
+        ask: &Ask<'_>,
+        site: &Site,
+        account: AccountId,
+    ) -> Result<Value, Problem> {
+        let by = By {
+            maker: Maker::Account(policy::human(ask.caller)?.account()),
+            meta: ask.caller.meta(),
+            must: Some(must_work(ask, site, self.workspace_target(ask)?)),
+        };
         let keeps = ask.arguments.text("keep_tokens") == Some("true");
         let maker = account.to_string();
         let mut lines = Vec::new();
-        for line in self.tokens.list(Some(workspace)).await? {
+        for line in self.tokens.list(Some(site.workspace)).await? {
             if line.creator != maker || line.state != "live" {
                 continue;
             }
             let state = if keeps { "live" } else { "revoked" };
             if !keeps {
-                // Whoever removed may have removed themselves, so no membership guards this.
-                let by = By {
-                    maker: Maker::Account(account),
-                    meta: ask.caller.meta(),
-                    must: None,
-                };
                 let cause = TokenRevocation::MemberRemoved;
                 self.tokens.revoke(line.token_id, cause, &by).await?;
             }

@@ -10,6 +10,7 @@ use super::answer::{Refusal, refused};
 use super::{apps, serve};
 use crate::app::access::clients::{RegisterError, Registered};
 use crate::app::problem::Problem;
+use crate::http::arrival;
 use crate::http::door::{Door, Doors};
 use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Stop};
@@ -33,7 +34,7 @@ async fn answer(
     payload: Payload,
 ) -> Result<HttpResponse, Stop> {
     let apps = apps(door)?;
-    pipeline::count_address(door, request, &apps.registrations)?;
+    arrival::count_address(door, request, &apps.registrations)?;
     pipeline::check_encoding(request)?;
     let bytes = pipeline::read_bytes(door.limits(Surface::Issuer).body, request, payload).await?;
     let Ok(document) = strict_json::read(&bytes) else {

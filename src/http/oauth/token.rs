@@ -13,7 +13,7 @@ use crate::auth::oauth::token_error::TokenError;
 use crate::auth::oauth::token_request::{Revocation, TokenRequest};
 use crate::http::door::{Apps, Door, Doors};
 use crate::http::permits::Demand;
-use crate::http::pipeline::{self, Stop, header_text, values};
+use crate::http::pipeline::{self, FORM, Stop, has_media_type, values};
 use crate::http::surface::Surface;
 
 pub(super) async fn token(
@@ -112,12 +112,7 @@ async fn form(
     if !request.query_string().is_empty() {
         return Ok(Err(TokenError::ParametersInUrl));
     }
-    let is_form = header_text(request, "content-type").is_some_and(|value| {
-        let name = value.split(';').next().unwrap_or_default();
-        name.trim()
-            .eq_ignore_ascii_case("application/x-www-form-urlencoded")
-    });
-    if !is_form {
+    if !has_media_type(request, FORM) {
         return Ok(Err(TokenError::ContentType));
     }
     pipeline::check_encoding(request)?;

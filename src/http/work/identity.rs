@@ -13,7 +13,7 @@ use crate::app::work::tokens::KIND;
 use crate::auth::issued_bearer::{self, IssuedBearerError};
 use crate::auth::oauth::resource;
 use crate::auth::session;
-use crate::browser::visit::{OriginRule, check_origin};
+use crate::http::arrival::{OriginRule, check_origin};
 use crate::http::door::Doors;
 use crate::http::permits::Demand;
 use crate::http::pipeline::values;
@@ -30,12 +30,12 @@ pub(super) async fn of(
     match issued_bearer::presented(KIND, &authorization) {
         Ok(hash) => {
             let _turn = door.permits.come_in(demand).await?;
-            door.work.token_caller(&hash).await
+            door.work.token_caller(&hash, demand.line()).await
         }
         Err(IssuedBearerError::Unauthorized) if opens(door) => {
             let hash = issued_bearer::presented(ACCESS_KIND, &authorization)?;
             let _turn = door.permits.come_in(demand).await?;
-            door.work.app_caller(&hash).await
+            door.work.app_caller(&hash, demand.line()).await
         }
         Err(error) => Err(error.into()),
     }
@@ -59,6 +59,6 @@ async fn person(
         check_origin(door, request, OriginRule::Stated)?;
     }
     let _turn = door.permits.come_in(demand).await?;
-    let person = door.sign_in.person(&hash).await?;
+    let person = door.sign_in.person(&hash, demand.line()).await?;
     person.map(WorkCaller::of).ok_or_else(unknown)
 }

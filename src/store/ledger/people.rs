@@ -14,6 +14,11 @@ pub enum PeopleChange {
         phc: SecretString,
         at_ms: i64,
     },
+    /// Refused as `PassphraseChanged` unless the passphrase is still the one that was set then.
+    HoldPassphrase {
+        account: Uuid,
+        set_at_ms: i64,
+    },
     Verify {
         account: Uuid,
         at_ms: i64,
@@ -86,6 +91,14 @@ pub(super) async fn apply(
         .execute(conn)
         .await
         .map(drop),
+        PeopleChange::HoldPassphrase { account, set_at_ms } => {
+            sqlx::query("select access.hold_passphrase($1, $2)")
+                .bind(account)
+                .bind(set_at_ms)
+                .execute(conn)
+                .await
+                .map(drop)
+        }
         PeopleChange::Verify { account, at_ms } => {
             sqlx::query("update access.account set verified_at_ms = $2 where account_id = $1")
                 .bind(account)

@@ -1,15 +1,12 @@
 //! Credentials of the workspace door: named tokens, and apps with a grant there.
 
+use sqlx::Row;
 use sqlx::postgres::PgRow;
-use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use crate::store::StoreError;
-use crate::store::patience::in_time;
 use crate::store::read_pool::ReadPool;
-
-/// Use is noted at most so often (`access` 2).
-const NOTE_EVERY_MS: i64 = 60_000;
+use crate::store::uses::NOTE_EVERY_MS;
 
 /// A named token that may act.
 #[derive(Debug, Clone)]
@@ -23,6 +20,8 @@ pub struct FoundToken {
     pub scopes: Vec<String>,
     pub reach: Option<Vec<Uuid>>,
     pub expires_at_ms: i64,
+    /// Its use was not noted for a while.
+    pub stale: bool,
 }
 
 pub async fn named_token(
@@ -32,12 +31,14 @@ pub async fn named_token(
     let query = || {
         sqlx::query(
             "select t.row_id, t.workspace_id, t.line_id, t.key_id, t.body, l.scopes, l.reach,
-                    l.expires_at_ms
+                    l.expires_at_ms,
+                    t.last_used_at_ms is null or t.last_used_at_ms < es.now_ms() - $2 as stale
                from access.named_token t
                join access.ledger l on l.row_id = t.row_id
               where t.token_hash = $1 and access.works_as(t.row_id, t.workspace_id) is not null",
         )
         .bind(&token_hash[..])
+        .bind(NOTE_EVERY_MS)
     };
     let Some(row) = reads.optional(query).await? else {
         return Ok(None);
@@ -51,6 +52,7 @@ pub async fn named_token(
         scopes: row.try_get("scopes")?,
         reach: row.try_get("reach")?,
         expires_at_ms: row.try_get("expires_at_ms")?,
+        stale: row.try_get("stale")?,
     }))
 }
 
@@ -70,6 +72,8 @@ pub struct FoundApp {
     pub expires_at_ms: i64,
     /// Its owner has switched it off for the time being.
     pub paused: bool,
+    /// Its use was not noted for a while.
+    pub stale: bool,
 }
 
 pub async fn app(reads: &ReadPool, token_hash: &[u8; 32]) -> Result<Option<FoundApp>, StoreError> {
@@ -77,6 +81,7 @@ pub async fn app(reads: &ReadPool, token_hash: &[u8; 32]) -> Result<Option<Found
         sqlx::query(
             "select l.row_id, l.workspace_id, l.account_id, g.key_id, g.body, t.scopes, l.reach,
                     l.expires_at_ms, l.paused_at_ms is not null as paused,
+                    g.last_used_at_ms is null or g.last_used_at_ms < now_ms - $2 as stale,
                     (select e.row_id from access.oauth_grant e
                        join access.ledger el on el.row_id = e.row_id
                       where e.account_id = g.account_id and e.app_mac = g.app_mac
@@ -92,6 +97,7 @@ pub async fn app(reads: &ReadPool, token_hash: &[u8; 32]) -> Result<Option<Found
                      or access.works_as(l.row_id, l.workspace_id) is not null)",
         )
         .bind(&token_hash[..])
+        .bind(NOTE_EVERY_MS)
     };
     let Some(row) = reads.optional(query).await? else {
         return Ok(None);
@@ -107,23 +113,8 @@ pub async fn app(reads: &ReadPool, token_hash: &[u8; 32]) -> Result<Option<Found
         reach: row.try_get("reach")?,
         expires_at_ms: row.try_get("expires_at_ms")?,
         paused: row.try_get("paused")?,
+        stale: row.try_get("stale")?,
     }))
-}
-
-/// Notes that a token was used, for the list; beside the request that used it.
-pub async fn note_use(pool: &PgPool, row_id: Uuid) -> Result<(), StoreError> {
-    in_time(
-        sqlx::query(
-            "update access.named_token set last_used_at_ms = es.now_ms()
-              where row_id = $1
-                and (last_used_at_ms is null or last_used_at_ms < es.now_ms() - $2)",
-        )
-        .bind(row_id)
-        .bind(NOTE_EVERY_MS)
-        .execute(pool),
-    )
-    .await
-    .map(drop)
 }
 
 /// One line of the list, its name still sealed.

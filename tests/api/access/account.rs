@@ -2,6 +2,7 @@ use helix::testing::TestApp;
 
 use super::app::{OAuthApp, runs};
 use super::browser::{Browser, EMAIL, PASSPHRASE};
+use crate::races::beside::{APPENDS, Beside, stands};
 
 const NEW: &str = "four small boats in a harbour";
 
@@ -122,4 +123,41 @@ async fn what_is_over_is_forgotten_and_what_lives_is_kept() {
     runs(&app, next.body["access_token"].as_str().unwrap())
         .await
         .ok(200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_passphrase_that_is_changed_meanwhile_proves_nothing() {
+    let app = TestApp::issuing().await;
+    let browser = Browser::of_owner(&app).await;
+    let csrf = browser.csrf().await;
+    let sign_in = [("email", EMAIL), ("passphrase", PASSPHRASE)];
+    let proof = [("csrf", csrf.as_str()), ("passphrase", PASSPHRASE)];
+    let other = [("passphrase_new", NEW), ("passphrase_confirm", NEW)];
+    let change = [&proof[..], &other[..]].concat();
+    for (path, form) in [
+        ("/sign-in", &sign_in[..]),
+        ("/account/passphrase", &change),
+        ("/account/recovery-sheet", &proof),
+        ("/account/delete", &proof),
+    ] {
+        // The look at the passphrase passes, the commit waits.
+        let mut beside = Beside::open(&app).await;
+        beside
+            .run("begin; lock table access.passphrase in exclusive mode")
+            .await;
+        let mut asking = browser.clone();
+        let meanwhile = async {
+            stands(&app, APPENDS, 1).await;
+            beside
+                .run("update access.passphrase set set_at_ms = set_at_ms + 1; commit")
+                .await;
+        };
+        let (answer, ()) = tokio::join!(asking.submit(path, form), meanwhile);
+        assert_eq!(answer.status, 401, "{path}: {}", answer.text);
+    }
+    browser.get("/").await.ok(200);
+    let sessions = "select count(*) from access.session";
+    let mut beside = Beside::open(&app).await;
+    assert_eq!(beside.number(sessions).await, 1);
+    app.finish().await;
 }

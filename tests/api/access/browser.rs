@@ -9,7 +9,7 @@ use crate::harness::Answer;
 pub const PASSPHRASE: &str = "three tall ships at sea";
 pub const EMAIL: &str = "ada@harbour.example";
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Browser<'a> {
     pub app: &'a TestApp,
     pub server: usize,

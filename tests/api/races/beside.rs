@@ -1,5 +1,7 @@
 //! What a test does in the database behind the servers' backs.
 
+use std::time::Duration;
+
 use helix::testing::TestApp;
 use sqlx::{ConnectOptions, Executor, PgConnection};
 
@@ -21,4 +23,22 @@ impl Beside {
             .await
             .unwrap()
     }
+}
+
+/// Commands that await their verdict.
+pub const APPENDS: &str = "helix_append_queue_depth";
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// Waits until a gauge of the first server stands at `count`.
+pub async fn stands(app: &TestApp, gauge: &str, count: usize) {
+    let mut tick = tokio::time::interval(Duration::from_millis(20));
+    let line = format!("{gauge} {count}\n");
+    let reached = async {
+        while !app.metrics(0).await.contains(&line) {
+            tick.tick().await;
+        }
+    };
+    tokio::time::timeout(LIMIT, reached)
+        .await
+        .unwrap_or_else(|_| panic!("{gauge} never stood at {count}"));
 }

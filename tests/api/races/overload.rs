@@ -1,29 +1,14 @@
 //! More requests than places: who is turned away, what that leaves behind, and who still gets in.
 
-use std::time::Duration;
-
 use helix::testing::{Setup, TestApp};
+use reqwest::Method;
 use serde_json::json;
 
-use super::beside::Beside;
+use super::beside::{APPENDS, Beside, stands};
+use crate::access::browser::Browser;
 use crate::harness::{Answer, Client};
 use crate::mcp::client as mcp;
-
-const LIMIT: Duration = Duration::from_secs(15);
-
-/// Waits until so many appends await their verdict.
-async fn appends(app: &TestApp, count: usize) {
-    let mut tick = tokio::time::interval(Duration::from_millis(20));
-    let line = format!("helix_append_queue_depth {count}\n");
-    let reached = async {
-        while !app.metrics(0).await.contains(&line) {
-            tick.tick().await;
-        }
-    };
-    tokio::time::timeout(LIMIT, reached)
-        .await
-        .expect("the appends are under way");
-}
+use crate::work::person::Person;
 
 #[track_caller]
 fn check_shed(answer: &Answer) {
@@ -51,7 +36,7 @@ async fn who_is_turned_away_has_reserved_nothing_and_withdrawals_pass_through_ei
         .run("begin; lock table es.lane in exclusive mode")
         .await;
     let full = async {
-        appends(&app, 2).await;
+        stands(&app, APPENDS, 2).await;
         let shed = client.start("turned-away-1", &plan).await;
         check_shed(&shed.expect(503, "internal_error"));
         let arguments = json!({"idempotency_key": "turned-away-2", "request": plan});
@@ -71,7 +56,7 @@ async fn who_is_turned_away_has_reserved_nothing_and_withdrawals_pass_through_ei
             mcp::call(&client, "helix_run_cancel", &arguments),
             async {
                 // Both wait for the database and for nothing else.
-                appends(&app, 4).await;
+                stands(&app, APPENDS, 4).await;
                 beside.run("rollback").await;
             }
         )
@@ -100,5 +85,36 @@ async fn who_is_turned_away_has_reserved_nothing_and_withdrawals_pass_through_ei
         ),
         "{metrics}"
     );
+    app.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_ends_a_session_while_nobody_else_is_recognised() {
+    let app = TestApp::start().await;
+    let owner = Person::owner(&app).await;
+    let wish = json!({ "name": "night", "scopes": ["brief:read"], "reach": { "kind": "all" } });
+    let token = owner.post("/tokens", &wish).await.ok(201).body["token"].clone();
+    let token = token.as_str().unwrap();
+    let csrf = owner.browser.csrf().await;
+    let mut leaving = owner.browser.clone();
+    let mut beside = Beside::open(&app).await;
+    beside
+        .run("begin; lock table access.named_token in access exclusive mode")
+        .await;
+    let path = owner.path("");
+    let ask = || async {
+        let request = Browser::new(&app).request(Method::GET, &path);
+        Answer::of(request.bearer_auth(token)).await
+    };
+    let crowd = async { tokio::join!(ask(), ask(), ask(), ask()) };
+    let sign_out = async {
+        stands(&app, "helix_http_requests_waiting{places=\"entrance\"}", 1).await;
+        let form = [("csrf", csrf.as_str())];
+        leaving.submit("/sign-out", &form).await.ok(303);
+        beside.run("rollback").await;
+    };
+    let (crowd, ()) = tokio::join!(crowd, sign_out);
+    crowd.0.ok(200);
+    owner.browser.get("/").await.ok(303);
     app.finish().await;
 }

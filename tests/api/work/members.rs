@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::client::text;
 use super::person::Person;
+use crate::access::browser::Browser;
+use crate::harness::Answer;
 
 #[tokio::test]
 async fn whoever_follows_an_invitation_joins_once_with_the_promised_role() {
@@ -91,6 +93,34 @@ async fn owners_administer_everybody_admins_members_and_members_nobody() {
         .delete("/members/acct_x")
         .await
         .expect(404, "not_found");
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn tokens_of_a_removed_owner_end_unless_they_are_kept() {
+    let app = TestApp::start().await;
+    let owner = Person::owner(&app).await;
+    let wish = json!({ "name": "night", "scopes": ["brief:read"], "reach": { "kind": "all" } });
+    let (admin, _) = owner.joined_by("cleo", "admin").await;
+    for (name, query, state, status) in [
+        ("ben", "", "revoked", 401),
+        ("dora", "?keep_tokens=true", "live", 200),
+    ] {
+        let (other, account) = owner.joined_by(name, "owner").await;
+        let made = other.post("/tokens", &wish).await.ok(201).body;
+        let ask = || async {
+            let request = Browser::new(&app).request(Method::GET, &owner.path(""));
+            Answer::of(request.bearer_auth(text(&made["token"]))).await
+        };
+        let path = format!("/members/{account}{query}");
+        admin.delete(&path).await.expect(403, "role_required");
+        ask().await.ok(200);
+        let removed = owner.delete(&path).await.ok(200).body;
+        let line = json!({ "token_id": made["token_id"], "name": "night", "state": state });
+        assert_eq!(removed["tokens"], json!([line]));
+        ask().await.ok(status);
+        other.get("").await.expect(404, "not_found");
+    }
     app.finish().await;
 }
 

@@ -41,12 +41,13 @@ impl SignIn {
         let at_ms = stamp.at.millis();
         let account = person.account.uuid();
         let kept = Some(person.session);
-        let stream = self.stream(proved).await?;
+        let stream = self.stream(proved.account, &proved.key).await?;
         let command = AccountCommand::SetPassphrase {
             cause: PassphraseCause::Change,
             kept,
         };
         let ledger = vec![
+            proved.still(),
             LedgerChange::People(PeopleChange::SetPassphrase {
                 account,
                 phc,
@@ -61,6 +62,7 @@ impl SignIn {
         ];
         self.log
             .execute_with(&stream, &command, stamp, &person.meta(), |append| Append {
+                guards: vec![person.session.uuid()],
                 ledger: ledger.clone(),
                 priority: Priority::Withdrawal,
                 ..append
@@ -82,7 +84,7 @@ impl SignIn {
             .iter()
             .map(|code| code_hash(account, code.expose_secret()))
             .collect();
-        let stream = self.stream(proved).await?;
+        let stream = self.stream(proved.account, &proved.key).await?;
         let stamp = self.core.clock.stamp();
         let command = [AccountCommand::IssueRecoverySheet];
         self.log
@@ -99,7 +101,8 @@ impl SignIn {
                         hashes: hashes.clone(),
                     };
                     Append {
-                        ledger: vec![LedgerChange::People(kept)],
+                        guards: vec![person.session.uuid()],
+                        ledger: vec![proved.still(), LedgerChange::People(kept)],
                         ..append
                     }
                 },
@@ -134,28 +137,25 @@ impl SignIn {
             self.tries.failed(&mac, origin, self.now_ms());
             return Err(SignInError::WrongCode);
         };
+        let account = AccountId::new(found.account);
         let key = self.core.key(Some(found.key_id)).await?;
-        let proved = Proved {
-            account: AccountId::new(found.account),
-            key: key.ok_or(SignInError::WrongCode)?,
-        };
-        let stream = self.stream(&proved).await?;
+        let key = key.ok_or(SignInError::WrongCode)?;
+        let stream = self.stream(account, &key).await?;
         let stamp = self.core.clock.stamp();
         let at_ms = stamp.at.millis();
-        let opened = self.new_session(proved.account, stream.lane, device, stamp)?;
-        let account = found.account;
+        let opened = self.new_session(account, stream.lane, device, stamp)?;
         let ledger = vec![
             LedgerChange::People(PeopleChange::UseRecoveryCode {
                 code_hash: hash,
                 at_ms,
             }),
             LedgerChange::People(PeopleChange::SetPassphrase {
-                account,
+                account: account.uuid(),
                 phc,
                 at_ms,
             }),
             LedgerChange::People(PeopleChange::EndSessions {
-                account,
+                account: account.uuid(),
                 kept: None,
                 reason: "passphrase_reset",
                 at_ms,
@@ -195,7 +195,7 @@ impl SignIn {
         self.tries.succeeded(&mac, origin);
         Ok(Started {
             token: opened.token,
-            account: proved.account,
+            account,
         })
     }
 
@@ -206,7 +206,7 @@ impl SignIn {
         person: &Person,
         proved: &Proved,
     ) -> Result<(), SignInError> {
-        let stream = self.stream(proved).await?;
+        let stream = self.stream(proved.account, &proved.key).await?;
         let stamp = self.core.clock.stamp();
         let erased = PeopleChange::EraseAccount {
             account: person.account.uuid(),
@@ -216,7 +216,8 @@ impl SignIn {
         let command = AccountCommand::Delete;
         self.log
             .execute_with(&stream, &command, stamp, &person.meta(), |append| Append {
-                ledger: vec![LedgerChange::People(erased.clone())],
+                guards: vec![person.session.uuid()],
+                ledger: vec![proved.still(), LedgerChange::People(erased.clone())],
                 priority: Priority::Withdrawal,
                 ..append
             })

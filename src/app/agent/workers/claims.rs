@@ -18,8 +18,9 @@ use super::{GivenTurn, Workers, fence, fresh_token, input, standing};
 use crate::app::access::worker_tokens::WorkerCaller;
 use crate::app::problem::Problem;
 use crate::store::offers::{self, Claim, Fence};
+use crate::store::uses::Used;
 use crate::store::watch::BELL;
-use crate::store::{Core, StoreError, worker_tokens};
+use crate::store::{Core, Line, StoreError};
 
 /// A claim waits on notices; it looks by itself less often.
 const CLAIM_LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -109,7 +110,10 @@ impl Workers {
     fn note_use(&self, worker: WorkerCaller) {
         let core = Arc::clone(self.core());
         self.core().spawn(async move {
-            if let Err(error) = worker_tokens::note_use(&core.pool, worker.row_id).await {
+            if let Err(error) = core
+                .note_use(Used::WorkerToken, worker.row_id, Line::Ordinary)
+                .await
+            {
                 tracing::debug!(%error, "the use of a worker token was not noted");
             }
         });
