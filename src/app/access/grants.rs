@@ -77,11 +77,13 @@ pub enum GrantsError {
 
 impl From<StoreError> for GrantsError {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Spent => Self::Spent,
-            StoreError::PassphraseChanged => Self::PassphraseChanged,
-            error => Self::Store(error),
+        if matches!(error, StoreError::Spent) {
+            return Self::Spent;
         }
+        if matches!(error, StoreError::PassphraseChanged) {
+            return Self::PassphraseChanged;
+        }
+        Self::Store(error)
     }
 }
 
@@ -275,11 +277,7 @@ impl Grants {
                 ..append
             })
             .await
-            .map_err(|error| match error {
-                // Nothing else that this commit rests on is a row that could have died.
-                ExecuteError::Store(StoreError::Revoked) => GrantsError::NoMember,
-                error => error.into(),
-            })?;
+            .map_err(not_given)?;
         if decision.earlier == Earlier::Replaced {
             self.end_earlier(account, id, decision).await;
         }
@@ -450,6 +448,14 @@ fn boundary(door: Door, account: AccountId, within: &Within) -> Result<Boundary,
             Err(GrantsError::Store(StoreError::Damaged(fault)))
         }
     }
+}
+
+/// A dead row under a consent is a membership: it rests on no other row.
+fn not_given(error: ExecuteError<GrantError>) -> GrantsError {
+    if matches!(error, ExecuteError::Store(StoreError::Revoked)) {
+        return GrantsError::NoMember;
+    }
+    error.into()
 }
 
 /// Any member may connect an app that acts for them, as long as they are one.

@@ -67,11 +67,13 @@ pub enum SignInError {
 
 impl From<StoreError> for SignInError {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Spent => Self::LinkSpent,
-            StoreError::PassphraseChanged => Self::Wrong,
-            error => Self::Account(error.into()),
+        if matches!(error, StoreError::Spent) {
+            return Self::LinkSpent;
         }
+        if matches!(error, StoreError::PassphraseChanged) {
+            return Self::Wrong;
+        }
+        Self::Account(error.into())
     }
 }
 

@@ -151,3 +151,28 @@ async fn failing_again_and_again_makes_one_wait_and_locks_nobody_out() {
     app.advance(std::time::Duration::from_secs(3)).await;
     thief.sign_in(EMAIL, PASSPHRASE).await.ok(303);
 }
+
+#[tokio::test]
+async fn where_a_form_comes_from_is_judged_before_what_it_is() {
+    let app = TestApp::issuing().await;
+    let browser = Browser::new(&app);
+    let post = |origin: &str, host: Option<&str>| {
+        let mut request = browser
+            .request(Method::POST, "/sign-in")
+            .header("Content-Type", "application/json")
+            .header("Origin", origin)
+            .body("{}");
+        if let Some(host) = host {
+            request = request.header("Host", host);
+        }
+        Answer::of(request)
+    };
+    let own = app.url("");
+    let answer = post(&own, Some("evil.example")).await;
+    assert_eq!(answer.status, 403);
+    assert!(answer.text.contains("host name"), "{}", answer.text);
+    let answer = post("https://evil.example", None).await;
+    assert_eq!(answer.status, 403, "{}", answer.text);
+    let answer = post(&own, None).await;
+    assert_eq!(answer.status, 400, "{}", answer.text);
+}
