@@ -1,9 +1,10 @@
 //! Accounts, what they allow to apps, the bindings that let an outside identity act for one, the
-//! endpoints that are told of its runs, workspaces and their briefs, and the tokens of workspaces
-//! and workers.
+//! endpoints that are told of its runs, workspaces with their briefs and their record, and the
+//! tokens of workspaces and workers.
 
 pub mod account;
 pub mod agent_account;
+pub mod audit;
 pub mod author;
 pub mod brief;
 pub mod grant;

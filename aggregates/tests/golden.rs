@@ -16,6 +16,7 @@ use helix_aggregates::access::account::Account;
 use helix_aggregates::access::account::command::Address;
 use helix_aggregates::access::account::event::{AccountCreated, AccountEvent, PassphraseSet};
 use helix_aggregates::access::agent_account::event::AgentAccountEvent;
+use helix_aggregates::access::audit::event::AuditEvent;
 use helix_aggregates::access::brief::Brief;
 use helix_aggregates::access::brief::event::{BriefEvent, BriefReverted, ProposalDecided};
 use helix_aggregates::access::grant::command::Door;
@@ -138,6 +139,11 @@ shapes!(TOKEN, token_file, TokenEvent;
     TokenEvent::Revoked(_) => "token_revoked.1",
 );
 
+shapes!(AUDIT, audit_file, AuditEvent;
+    AuditEvent::Recorded(recorded) if recorded.by.is_none() => "operation_recorded.1.operator",
+    AuditEvent::Recorded(_) => "operation_recorded.1",
+);
+
 shapes!(WORKER_TOKEN, worker_token_file, WorkerTokenEvent;
     WorkerTokenEvent::Issued(_) => "worker_token_issued.1",
     WorkerTokenEvent::Revoked(_) => "worker_token_revoked.1",
@@ -232,6 +238,11 @@ fn every_token_event_reads_back() {
 }
 
 #[test]
+fn every_audit_event_reads_back() {
+    reads_back(AUDIT, audit_file);
+}
+
+#[test]
 fn every_worker_token_event_reads_back() {
     reads_back(WORKER_TOKEN, worker_token_file);
 }
@@ -252,6 +263,7 @@ fn no_golden_file_is_without_its_event() {
         GRANT,
         TOKEN,
         WEBHOOK,
+        AUDIT,
         WORKER_TOKEN,
         WORKSPACE,
     ]

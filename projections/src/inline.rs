@@ -40,6 +40,7 @@ impl Inline for helix_aggregates::access::brief::Brief {
 impl Inline for helix_aggregates::agent::evidence::Evidence {}
 impl Inline for helix_aggregates::access::account::Account {}
 impl Inline for helix_aggregates::access::agent_account::AgentAccount {}
+impl Inline for helix_aggregates::access::audit::Audit {}
 impl Inline for helix_aggregates::access::grant::Grant {}
 impl Inline for helix_aggregates::access::token::Token {}
 impl Inline for helix_aggregates::access::workspace::Workspace {}

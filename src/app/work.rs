@@ -3,10 +3,11 @@
 //!
 //! What must stay true: whatever is asked goes through one registry and one policy, in the order of
 //! `access` 4.1; whoever may not know of a thing gets the answer of a thing that does not exist; a
-//! change holds its credential and membership until it is committed. Deliberately absent: reviews, the
-//! workspace's audit chain, and which door a question came through.
+//! change holds its credential and membership until it is committed. Deliberately absent: reviews,
+//! and which door a question came through.
 
 pub mod arguments;
+mod audit;
 mod briefs;
 pub mod caller;
 pub mod choices;
@@ -39,6 +40,7 @@ use helix_aggregates::access::workspace::Workspace;
 
 use crate::store::Core;
 use crate::store::log::Log;
+use audit::Records;
 use tokens::NamedTokens;
 
 pub use perform::{Answer, Ask};
@@ -51,6 +53,7 @@ pub struct Work {
     briefs: Log<Brief>,
     tokens: NamedTokens,
     grants: Log<Grant>,
+    records: Arc<Records>,
     /// The public address, for links.
     base: String,
 }
@@ -59,9 +62,15 @@ impl Work {
     /// `base` is the public address.
     pub fn new(core: Arc<Core>, base: &str) -> Self {
         let workspaces = Arc::new(Log::new(Arc::clone(&core)));
+        let records = Arc::new(Records::new(Arc::clone(&core)));
         Self {
             briefs: Log::new(Arc::clone(&core)),
-            tokens: NamedTokens::with(Arc::clone(&core), Arc::clone(&workspaces)),
+            tokens: NamedTokens::with(
+                Arc::clone(&core),
+                Arc::clone(&workspaces),
+                Arc::clone(&records),
+            ),
+            records,
             grants: Log::new(Arc::clone(&core)),
             workspaces,
             base: base.to_owned(),

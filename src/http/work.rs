@@ -24,8 +24,10 @@ use super::permits::Demand;
 use super::pipeline::{self, Exchange, Stop};
 use super::query::Query;
 use super::surface::Surface;
+use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::{Code, Problem};
 use crate::app::work::arguments::{Arguments, Field, Kind};
+use crate::app::work::caller::WorkCaller;
 use crate::app::work::operations::{Haste, Keyed, OPERATIONS, Operation, Who, of_route};
 use crate::app::work::{Ask, policy};
 use crate::strict_json;
@@ -89,22 +91,12 @@ async fn serve(
     let principal = caller.row_id.to_string();
     let verdict = limits.by_principal.hit(&principal, pipeline::now_ms(door));
     pipeline::count(exchange, verdict)?;
-    policy::admit(&caller, operation)?;
-    // Nothing is read for what does not exist yet.
-    let arguments = if operation.who == Who::Unbuilt {
-        Arguments::default()
-    } else {
-        arguments(limits.body, request, payload, operation).await?
-    };
-    let key = match operation.keyed {
-        Keyed::Yes => Some(key_of(request)?),
-        Keyed::No => None,
-    };
+    let wish = wish(limits.body, request, payload, operation, &caller).await;
     let workspace = operation
         .path
         .contains("{workspace_id}")
         .then(|| segment(request, "workspace_id"));
-    let ask = Ask {
+    let ask = |Wish { arguments, key }| Ask {
         caller: &caller,
         operation,
         workspace: workspace.as_deref(),
@@ -112,10 +104,41 @@ async fn serve(
         arguments,
     };
     let work = async {
-        let answer = door.work.perform(&ask).await?;
-        Ok::<_, Problem>(answer::of(&answer))
+        match wish {
+            Ok(wish) => door.work.perform(&ask(wish)).await,
+            Err(problem) => Err(door.work.refused(&ask(Wish::default()), problem).await),
+        }
+        .map(|answer| answer::of(&answer))
     };
     pipeline::placed(door, demand, work).await
+}
+
+/// What is wished for besides the operation.
+#[derive(Debug, Default)]
+struct Wish {
+    arguments: Arguments,
+    key: Option<IdempotencyKey>,
+}
+
+async fn wish(
+    limit: usize,
+    request: &HttpRequest,
+    payload: Payload,
+    operation: &Operation,
+    caller: &WorkCaller,
+) -> Result<Wish, Problem> {
+    policy::admit(caller, operation)?;
+    // Nothing is read for what does not exist yet.
+    let arguments = if operation.who == Who::Unbuilt {
+        Arguments::default()
+    } else {
+        arguments(limit, request, payload, operation).await?
+    };
+    let key = match operation.keyed {
+        Keyed::Yes => Some(key_of(request)?),
+        Keyed::No => None,
+    };
+    Ok(Wish { arguments, key })
 }
 
 /// Path, query and body as one strict object.

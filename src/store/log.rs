@@ -112,6 +112,31 @@ impl<D: Inline> Log<D> {
         self.load(stream).await
     }
 
+    /// The state in memory, whether it is the newest or not.
+    pub fn known(&self, stream: &Stream) -> Option<Arc<Loaded<D>>> {
+        self.cache.get(&stream.id)
+    }
+
+    /// The state at `version`, for aggregates whose last event alone says it, and keeps it in memory.
+    pub async fn tail(&self, stream: &Stream, version: u64) -> Result<Arc<Loaded<D>>, StoreError> {
+        let after = version.saturating_sub(2);
+        let events = read::events(&self.core.pool, stream.lane, stream.id, after, 2).await?;
+        let mut loaded = Loaded::default();
+        let [before @ .., last] = events.as_slice() else {
+            return Err(StoreError::Damaged(format!(
+                "stream {} ends early",
+                stream.id
+            )));
+        };
+        if let Some(before) = before.last() {
+            (loaded.version, loaded.head) = (before.seq, before.hash);
+        }
+        step(&mut loaded, stream.id, Some(&stream.key), last)?;
+        let loaded = Arc::new(loaded);
+        self.cache.insert(stream.id, Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
     /// Folds the stream and keeps it in memory.
     pub async fn load(&self, stream: &Stream) -> Result<Arc<Loaded<D>>, StoreError> {
         let loaded = Arc::new(self.fold(stream).await?);

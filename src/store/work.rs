@@ -75,6 +75,13 @@ fn standing_of(row: &PgRow) -> Result<Standing, StoreError> {
     })
 }
 
+/// What a credential is in a workspace.
+pub async fn standing(reads: &ReadPool, asker: &Asker) -> Result<Standing, StoreError> {
+    let sql = format!("select {STANDING} {CLOCK}");
+    let query = || sqlx::query(&sql).bind(asker.row_id).bind(asker.workspace);
+    standing_of(&reads.one(query).await?)
+}
+
 /// A stream, the project it is asked for in and the receipt of a key, as one credential may see them.
 pub async fn look(reads: &ReadPool, asker: &Asker, look: &Look<'_>) -> Result<Looked, StoreError> {
     let (owner, operation, hash) = match look.receipt {

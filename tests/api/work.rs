@@ -10,4 +10,5 @@ mod members;
 pub mod person;
 mod projects;
 mod reach;
+mod record;
 mod tokens;

@@ -11,6 +11,7 @@ use helix_projections::inline::Inline;
 use serde_json::{Map, Value};
 
 use super::Work;
+use super::audit::{Went, entry};
 use super::perform::{Answer, Ask};
 use super::site::{Found, Site, Target, asker_of, nothing};
 use crate::app::idempotency::KeyedRequest;
@@ -24,9 +25,9 @@ use crate::store::receipt::{FoundReceipt, ReceiptKey, ReceiptWrite};
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
 
-/// How often a command is judged again when another writer was faster.
-const ATTEMPTS: usize = 4;
-
+/// How often a command is judged again when another writer was faster. Whoever waits for a turn at the
+/// record may find each time that the one before has moved the same stream.
+const ATTEMPTS: usize = 24;
 pub(super) type Commanding<'p, D> =
     dyn Fn(&Site, &D) -> Result<<D as Decider>::Command, Problem> + Sync + 'p;
 pub(super) type Rows<'p, D> =
@@ -114,7 +115,7 @@ impl Work {
                 ExecuteError::Store(error) => error.into(),
             })?;
         let seen = (plan.view)(site, &prepared.next.state)?;
-        let answer = Answer::of(ask.operation, seen, keyed.is_some());
+        let mut answer = Answer::of(ask.operation, seen, keyed.is_some());
         let receipt = keyed
             .map(|keyed| receipt(keyed, &site.key, &answer))
             .transpose()?;
@@ -135,7 +136,10 @@ impl Work {
             priority: ask.operation.demand.priority(),
             ..Append::of(stream.lane, streams)
         };
-        self.core.append(append).await?;
+        let (home, entry) = (self.home_of(site), entry(ask, Went::Well)?);
+        let recorded = self.records.append(&home, append, entry, site.stamp, &meta);
+        recorded.await?;
+        answer.is_recorded = true;
         if changed {
             log.remember(&stream, prepared.next);
         }

@@ -6,6 +6,7 @@ use helix_aggregates::ids::{TokenId, WorkspaceId};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
+use super::audit::{Went, entry};
 use super::change::must_work;
 use super::perform::{Answer, Ask};
 use super::site::{Site, nothing};
@@ -29,6 +30,7 @@ impl Work {
             reach: ask.arguments.reach("reach")?,
             expires_days: ask.arguments.number("expires_days").unwrap_or(DAYS),
         };
+        let by = recorded(ask, by)?;
         let made = self.tokens.create(site.workspace, &wish, &by).await?;
         Ok(shown(ask, &made))
     }
@@ -38,6 +40,7 @@ impl Work {
         let token = self.token_of(ask, site.workspace).await?;
         let days = ask.arguments.number("expires_days").unwrap_or(DAYS);
         let grace = ask.arguments.number("grace_seconds");
+        let by = recorded(ask, by)?;
         let made = self.tokens.rotate(token, days, grace, &by).await?;
         Ok(shown(ask, &made))
     }
@@ -62,6 +65,7 @@ impl Work {
             maker: Maker::Account(human.account()),
             meta: ask.caller.meta(),
             must: Some(must_work(ask, &site, target)),
+            entry: None,
         };
         Ok((site, by))
     }
@@ -78,6 +82,15 @@ impl Work {
     }
 }
 
+/// In one commit with the entry in the record: a text that is shown once is not made where it could not be
+/// answered.
+fn recorded(ask: &Ask<'_>, by: By) -> Result<By, Problem> {
+    Ok(By {
+        entry: Some(entry(ask, Went::Well)?),
+        ..by
+    })
+}
+
 fn shown(ask: &Ask<'_>, made: &Minted) -> Answer {
     let seen = json!({
         "token": made.token.expose_secret(),
@@ -85,5 +98,8 @@ fn shown(ask: &Ask<'_>, made: &Minted) -> Answer {
         "workspace_id": made.workspace,
         "expires_at": made.expires_at,
     });
-    Answer::of(ask.operation, seen, false)
+    Answer {
+        is_recorded: true,
+        ..Answer::of(ask.operation, seen, false)
+    }
 }

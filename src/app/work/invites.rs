@@ -25,7 +25,8 @@ use crate::store::ledger::people::{HandleRow, PeopleChange};
 use crate::store::ledger::work::WorkChange;
 use crate::store::log::{ExecuteError, Stream};
 use crate::store::owner::Lane;
-use crate::store::{StoreError, handles, work};
+use crate::store::work::{self, Asker};
+use crate::store::{StoreError, handles};
 
 const INVITE: &str = "invite";
 const LIFE_MS: i64 = 30 * 86_400_000;
@@ -137,7 +138,13 @@ impl Work {
             Err(ExecuteError::Store(error)) => return Err(error.into()),
         }
         let seen = json!({ "workspace_id": workspace, "role": role.as_str() });
-        Ok(Answer::of(ask.operation, seen, false))
+        let asker = Asker {
+            row_id: ask.caller.row_id,
+            workspace: workspace.uuid(),
+            lane: stream.lane,
+        };
+        let answer = Answer::of(ask.operation, seen, false);
+        self.recorded_in(ask, Some(asker), Ok(answer)).await
     }
 
     /// The stream of a workspace that exists.

@@ -130,6 +130,7 @@ impl Work {
             maker: Maker::Account(policy::human(ask.caller)?.account()),
             meta: ask.caller.meta(),
             must: Some(must_work(ask, site, self.workspace_target(ask)?)),
+            entry: None,
         };
         let keeps = ask.arguments.text("keep_tokens") == Some("true");
         let maker = account.to_string();

@@ -48,6 +48,7 @@ pub enum Op {
     TokenRevoke,
     ConnectionList,
     ConnectionRevoke,
+    RecordRead,
     /// Nothing is behind it yet: agents learn that it is a person's, people that it is to come.
     Unbuilt,
 }

@@ -4,6 +4,7 @@ use helix_aggregates::access::author::Maker;
 use helix_aggregates::access::workspace::command::{Role, WorkspaceCommand};
 use helix_aggregates::ids::{AccountId, WorkspaceId};
 
+use super::audit::operators_entry;
 use super::site::{nothing, workspace_owner};
 use super::{Work, opening};
 use crate::app::problem::Problem;
@@ -49,17 +50,23 @@ impl Work {
             role: role.as_str(),
             at_ms: stamp.at.millis(),
         });
+        let meta = Meta::new();
+        let loaded = self.workspaces.load(&stream).await?;
         let added = self
             .workspaces
-            .execute_with(&stream, &command, stamp, &Meta::new(), |append| Append {
-                ledger: vec![change.clone()],
-                ..append
-            })
-            .await;
-        match added {
-            Ok(_) => Ok(()),
-            Err(ExecuteError::Refused(refusal)) => Err(refusal.into()),
-            Err(ExecuteError::Store(error)) => Err(error.into()),
-        }
+            .prepare(&stream, &loaded, &command, stamp, &meta);
+        let prepared = added.map_err(|error| match error {
+            ExecuteError::Refused(refusal) => Problem::from(refusal),
+            ExecuteError::Store(error) => error.into(),
+        })?;
+        let append = Append {
+            ledger: vec![change],
+            ..Append::of(stream.lane, vec![prepared.append])
+        };
+        let entry = operators_entry("member_add", &account.to_string())?;
+        let recorded = self.records.append(&stream, append, entry, stamp, &meta);
+        recorded.await?;
+        self.workspaces.remember(&stream, prepared.next);
+        Ok(())
     }
 }

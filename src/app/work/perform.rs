@@ -27,6 +27,8 @@ pub struct Answer {
     pub body: Map<String, Value>,
     /// Of a keyed operation.
     pub replayed: Option<bool>,
+    /// Its commit held its entry in the record.
+    pub(super) is_recorded: bool,
 }
 
 impl Answer {
@@ -40,6 +42,7 @@ impl Answer {
             status: operation.status,
             body,
             replayed: keyed.then_some(false),
+            is_recorded: false,
         }
     }
 
@@ -49,6 +52,7 @@ impl Answer {
             status,
             body,
             replayed: Some(true),
+            is_recorded: false,
         }
     }
 }
@@ -65,6 +69,11 @@ fn members_of(seen: Value) -> Map<String, Value> {
 impl Work {
     /// Answers `ask`. The caller was admitted to the operation before its arguments were read.
     pub async fn perform(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let answered = self.answer(ask).await;
+        self.recorded(ask, answered).await
+    }
+
+    async fn answer(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
         // Once more, so that no door can forget it.
         policy::admit(ask.caller, ask.operation)?;
         match ask.operation.op {
@@ -98,6 +107,7 @@ impl Work {
             Op::TokenRevoke => self.revoke_token(ask).await,
             Op::ConnectionList => self.list_connections(ask).await,
             Op::ConnectionRevoke => self.revoke_connection(ask).await,
+            Op::RecordRead => self.read_record(ask).await,
             Op::Unbuilt => self.unbuilt(ask).await,
         }
     }

@@ -61,6 +61,21 @@ impl Site {
     }
 }
 
+impl Site {
+    /// The place of somebody who belongs to it, whatever they may do there.
+    pub fn of_member(asker: Asker, key: Arc<DataKey>, standing: &Standing) -> Self {
+        Self {
+            workspace: WorkspaceId::new(asker.workspace),
+            asker,
+            key,
+            stamp: Stamp {
+                at: Timestamp::from_millis(standing.now_ms),
+            },
+            role: None,
+        }
+    }
+}
+
 impl Work {
     /// Looks, and judges what `access` 4.1 judges before the state of the object: the credential, the
     /// membership, the role, the reach, the project.

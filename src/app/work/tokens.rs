@@ -10,6 +10,7 @@ mod list;
 use std::sync::Arc;
 use std::time::Duration;
 
+use helix_aggregates::access::audit::command::NewEntry;
 use helix_aggregates::access::author::Maker;
 use helix_aggregates::access::reach::Reach;
 use helix_aggregates::access::scopes::Scopes;
@@ -24,6 +25,7 @@ use helix_projections::agent::ERASED;
 use secrecy::SecretString;
 use uuid::Uuid;
 
+use super::audit::{Records, operators_entry};
 use super::caller::kept;
 use super::site::workspace_owner;
 use crate::app::redaction::issued_token;
@@ -64,6 +66,9 @@ pub struct By {
     pub meta: Meta,
     /// What the commit checks once more of a person.
     pub must: Option<MustWork>,
+    /// The entry in the record that shares the commit; nothing, where the act is part of a larger one, or
+    /// the operator's, whose entry is made here.
+    pub entry: Option<NewEntry>,
 }
 
 impl By {
@@ -73,6 +78,16 @@ impl By {
             maker: Maker::Operator,
             meta: Meta::new(),
             must: None,
+            entry: None,
+        }
+    }
+
+    /// The entry of what is done to the token called `id`.
+    fn entry(&self, act: &str, id: TokenId) -> Result<Option<NewEntry>, StoreError> {
+        match (&self.entry, self.maker) {
+            (Some(entry), _) => Ok(Some(entry.clone())),
+            (None, Maker::Operator) => operators_entry(act, &id.to_string()).map(Some),
+            (None, Maker::Account(_)) => Ok(None),
         }
     }
 
@@ -96,19 +111,26 @@ pub struct NamedTokens {
     core: Arc<Core>,
     log: Log<Token>,
     workspaces: Arc<Log<Workspace>>,
+    records: Arc<Records>,
 }
 
 impl NamedTokens {
     pub fn new(core: Arc<Core>) -> Self {
         let workspaces = Arc::new(Log::new(Arc::clone(&core)));
-        Self::with(core, workspaces)
+        let records = Arc::new(Records::new(Arc::clone(&core)));
+        Self::with(core, workspaces, records)
     }
 
-    pub(super) fn with(core: Arc<Core>, workspaces: Arc<Log<Workspace>>) -> Self {
+    pub(super) fn with(
+        core: Arc<Core>,
+        workspaces: Arc<Log<Workspace>>,
+        records: Arc<Records>,
+    ) -> Self {
         Self {
             log: Log::new(Arc::clone(&core)),
             core,
             workspaces,
+            records,
         }
     }
 
@@ -129,7 +151,9 @@ impl NamedTokens {
             ledger,
             ..Append::of(place.lane, vec![mint.prepared.append.clone()])
         };
-        self.core.append(append).await?;
+        let entry = by.entry("token_create", TokenId::new(mint.row.row_id))?;
+        self.append(&place, append, entry, (stamp, &by.meta))
+            .await?;
         Ok(mint.shown(&self.log, workspace))
     }
 
@@ -183,7 +207,9 @@ impl NamedTokens {
             ledger,
             ..Append::of(old.lane, streams)
         };
-        self.core.append(append).await?;
+        let entry = by.entry("token_rotate", token)?;
+        self.append(&of_workspace, append, entry, (stamp, &by.meta))
+            .await?;
         if let Some(next) = retired {
             self.log.remember(&old, next);
         }
@@ -197,7 +223,7 @@ impl NamedTokens {
         cause: TokenRevocation,
         by: &By,
     ) -> Result<(), TokensError> {
-        let (_, stream) = self.stream(token).await?;
+        let (place, stream) = self.stream(token).await?;
         let stamp = self.core.clock.stamp();
         let revoked = LedgerChange::Revoke {
             row_id: stream.id,
@@ -214,7 +240,30 @@ impl NamedTokens {
                 ..append
             })
             .await?;
+        // Apart, since what ends a token must not wait for others who write into the record.
+        let entry = by.entry("token_revoke", token)?;
+        if entry.is_some() {
+            let home = Stream {
+                id: place.workspace,
+                ..stream.clone()
+            };
+            let append = Append::of(stream.lane, Vec::new());
+            self.append(&home, append, entry, (stamp, &by.meta)).await?;
+        }
         Ok(())
+    }
+
+    async fn append(
+        &self,
+        home: &Stream,
+        append: Append,
+        entry: Option<NewEntry>,
+        (stamp, meta): (Stamp, &Meta),
+    ) -> Result<(), StoreError> {
+        match entry {
+            Some(entry) => self.records.append(home, append, entry, stamp, meta).await,
+            None => self.core.append(append).await,
+        }
     }
 
     /// Marks a token that was seen in a URL. What is no token, or dead, is left alone.

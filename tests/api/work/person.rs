@@ -9,7 +9,7 @@ use super::client::{ROOT, text};
 use crate::access::browser::{Browser, PASSPHRASE};
 use crate::harness::Answer;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Person<'a> {
     pub browser: Browser<'a>,
     pub workspace: String,

@@ -390,6 +390,15 @@ pub static OPERATIONS: &[Operation] = &[
             &[TOKEN],
         )
     },
+    Operation {
+        fields: &[optional("after_seq", Kind::Number(0, VERSION)), LIMIT],
+        ..get(
+            Op::RecordRead,
+            "record_read",
+            "/api/v1/workspaces/{workspace_id}/audit",
+            Who::Human,
+        )
+    },
     get(
         Op::ConnectionList,
         "connection_list",
