@@ -12,6 +12,7 @@ pub mod docs;
 pub mod errors;
 pub mod form;
 pub mod home;
+pub mod invite;
 mod moment;
 pub mod security;
 pub mod setup;
@@ -43,10 +44,12 @@ pub const PAGES: [(&str, Page); 5] = [
 ];
 
 /// Pages and forms of people.
-pub const ROUTES: [(&str, &str); 19] = [
+pub const ROUTES: [(&str, &str); 21] = [
     ("GET", "/"),
     ("GET", "/setup/{link}"),
     ("POST", "/setup/{link}"),
+    ("GET", "/invite/{link}"),
+    ("POST", "/invite/{link}"),
     ("GET", "/sign-in"),
     ("POST", "/sign-in"),
     ("POST", "/sign-out"),
@@ -84,6 +87,7 @@ pub fn configure(config: &mut ServiceConfig) {
     connections::configure(config);
     home::configure(config);
     setup::configure(config);
+    invite::configure(config);
     sign_in::configure(config);
 }
 

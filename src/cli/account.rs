@@ -1,10 +1,12 @@
 //! `helix account …`: the operator's way to accounts and their links (`operations` 3).
 
 use std::io::Read;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use helix_aggregates::access::account::command;
 use helix_aggregates::ids::AccountId;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -12,6 +14,8 @@ use super::attach::{Installation, with_store};
 use super::failure::{Exit, Failure};
 use super::{Context, SettingFlags};
 use crate::app::access::accounts::{Accounts, AccountsError, LinkTuple};
+use crate::app::access::sign_in::{ChoiceLink, Newcomer, SignIn, SignInError};
+use crate::store::Core;
 
 /// The shortest passphrase, in characters.
 const PASSPHRASE_CHARS: usize = 12;
@@ -28,6 +32,14 @@ pub struct AccountArgs {
 pub enum Verb {
     /// Create an account; the passphrase is read from standard input
     Create(CreateArgs),
+    /// Create an account and print a link with which its owner chooses the passphrase, once and for 30 days
+    Invite(InviteArgs),
+    /// Print a link with which an account's owner sets another passphrase, once and for an hour
+    ResetLink {
+        /// The account's id, as `helix account list` prints it
+        #[arg(value_name = "ACCOUNT_ID")]
+        account: String,
+    },
     /// List accounts and their links
     List,
     /// Link an identity of an authorization server to an account
@@ -56,6 +68,19 @@ pub struct CreateArgs {
     pub passphrase_stdin: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct InviteArgs {
+    /// The e-mail address; no two accounts share one
+    #[arg(long)]
+    pub email: String,
+    /// The name of the person
+    #[arg(long)]
+    pub name: String,
+    /// What the account may use
+    #[arg(long = "type", value_enum, default_value_t = AccountType::User)]
+    pub account_type: AccountType,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AccountType {
     User,
@@ -82,30 +107,46 @@ pub struct LinkArgs {
     pub subject: String,
 }
 
+impl From<AccountType> for command::AccountType {
+    fn from(account_type: AccountType) -> Self {
+        match account_type {
+            AccountType::User => Self::User,
+            AccountType::Developer => Self::Developer,
+        }
+    }
+}
+
 pub async fn run(args: AccountArgs, context: &Context) -> Result<Exit, Failure> {
     let config = context.load(&args.settings)?;
-    let mut installation = Installation::MustExist;
-    if let Verb::Create(create) = &args.verb {
-        check_passphrase(create)?;
-        installation = Installation::MayBegin;
-    }
+    let base = config.server.public_url.base(config.server.listen);
+    let (installation, passphrase) = match &args.verb {
+        Verb::Create(_) => (Installation::MayBegin, read_passphrase()?),
+        Verb::Invite(_)
+        | Verb::ResetLink { .. }
+        | Verb::List
+        | Verb::Link(_)
+        | Verb::Unlink { .. } => (Installation::MustExist, SecretString::default()),
+    };
     with_store(&config, installation, async |core| {
-        act(&Accounts::new(core), args.verb, context).await
+        act(core, args.verb, passphrase, base.as_str(), context).await
     })
     .await
 }
 
-async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit, Failure> {
+async fn act(
+    core: Arc<Core>,
+    verb: Verb,
+    passphrase: SecretString,
+    base: &str,
+    context: &Context,
+) -> Result<Exit, Failure> {
+    let sign_in = SignIn::new(Arc::clone(&core));
+    let accounts = &Accounts::new(core);
     match verb {
         Verb::Create(create) => {
-            let account_type = match create.account_type {
-                AccountType::User => command::AccountType::User,
-                AccountType::Developer => command::AccountType::Developer,
-            };
-            let made = accounts
-                .create(&create.email, &create.name, account_type)
-                .await
-                .map_err(|error| refused(&error))?;
+            let who = newcomer(create.email, create.name, create.account_type);
+            let made = sign_in.enrol(&who, passphrase).await;
+            let made = made.map_err(sign_in_refused)?;
             context.output.answer(&made, |output| {
                 output.pairs(&[
                     ("Account", made.account_id.to_string()),
@@ -114,11 +155,18 @@ async fn act(accounts: &Accounts, verb: Verb, context: &Context) -> Result<Exit,
                 ])
             })?;
         }
+        Verb::Invite(invite) => {
+            let who = newcomer(invite.email, invite.name, invite.account_type);
+            let link = sign_in.invite(&who).await.map_err(sign_in_refused)?;
+            show_link(&link, base, context)?;
+        }
+        Verb::ResetLink { account } => {
+            let link = sign_in.reset_link(account_of(&account)?).await;
+            show_link(&link.map_err(sign_in_refused)?, base, context)?;
+        }
         Verb::List => list(accounts, context).await?,
         Verb::Link(link) => {
-            let account = AccountId::parse(&link.account).map_err(|error| {
-                Failure::usage("account_id", error.to_string()).fix("see `helix account list`")
-            })?;
+            let account = account_of(&link.account)?;
             let tuple = LinkTuple {
                 issuer: link.issuer,
                 tenant: link.tenant,
@@ -182,25 +230,65 @@ async fn list(accounts: &Accounts, context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Read, and judged by its length, before anything is made. It is kept once accounts can sign in.
-fn check_passphrase(create: &CreateArgs) -> Result<(), Failure> {
-    if !create.passphrase_stdin {
-        return Ok(());
+fn newcomer(email: String, name: String, account_type: AccountType) -> Newcomer {
+    Newcomer {
+        email,
+        name,
+        account_type: account_type.into(),
     }
+}
+
+fn account_of(text: &str) -> Result<AccountId, Failure> {
+    AccountId::parse(text).map_err(|error| {
+        Failure::usage("account_id", error.to_string()).fix("see `helix account list`")
+    })
+}
+
+fn show_link(link: &ChoiceLink, base: &str, context: &Context) -> Result<(), Failure> {
+    let url = format!("{base}/invite/{}", link.text.expose_secret());
+    let seen = json!({ "account_id": link.account, "url": url, "expires_at": link.expires_at });
+    context.output.answer(&seen, |output| {
+        output.pairs(&[
+            ("Account", link.account.to_string()),
+            ("Link", url.clone()),
+            ("Works", format!("once, until {}", link.expires_at)),
+        ])
+    })
+}
+
+/// Read, and judged by its length, before anything is made.
+fn read_passphrase() -> Result<SecretString, Failure> {
     let mut text = Zeroizing::new(String::new());
     std::io::stdin()
         .take(4_096)
         .read_to_string(&mut text)
         .map_err(|error| Failure::usage("passphrase", error.to_string()))?;
-    let length = text.trim_end_matches(['\n', '\r']).chars().count();
-    if (PASSPHRASE_CHARS..=1_000).contains(&length) {
-        return Ok(());
+    let text = text.trim_end_matches(['\n', '\r']);
+    if (PASSPHRASE_CHARS..=1_000).contains(&text.chars().count()) {
+        return Ok(SecretString::from(text));
     }
     Err(Failure::usage(
         "passphrase",
         format!("a passphrase has {PASSPHRASE_CHARS} to 1,000 characters"),
     )
     .fix("pipe a longer passphrase into standard input"))
+}
+
+fn sign_in_refused(error: SignInError) -> Failure {
+    match error {
+        SignInError::Account(error) => refused(&error),
+        SignInError::PassphraseLength => Failure::usage("passphrase", error.to_string())
+            .fix("pipe another passphrase into standard input"),
+        SignInError::Wrong
+        | SignInError::Unverified
+        | SignInError::Wait(_)
+        | SignInError::Busy
+        | SignInError::WrongCode
+        | SignInError::PassphrasesDiffer
+        | SignInError::LinkSpent
+        | SignInError::HasOwner => Failure::new(Exit::No, "refused", error.to_string())
+            .fix("see accounts with `helix account list`"),
+    }
 }
 
 fn refused(error: &AccountsError) -> Failure {

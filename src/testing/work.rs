@@ -11,9 +11,9 @@ use helix_aggregates::ids::{AccountId, ProjectId, TokenId, WorkspaceId};
 use secrecy::ExposeSecret;
 
 use super::{AccountType, Caller, TestApp};
+use crate::app::access::sign_in::{Newcomer, SignIn};
 use crate::app::work::Work;
 use crate::app::work::tokens::{By, TokenWish};
-use crate::auth::passphrase::Passphrases;
 
 pub use crate::app::work::operations::{Face, OPERATIONS, Operation, Who};
 
@@ -72,21 +72,34 @@ impl TestApp {
 
     /// An account that can sign in with `passphrase`.
     pub async fn second_person(&self, email: &str, name: &str, passphrase: &str) -> AccountId {
-        let made = self.accounts().create(email, name, AccountType::User).await;
-        let account = made.unwrap().account_id;
-        let phc = Passphrases::default()
-            .hash(passphrase.into())
-            .await
-            .unwrap();
-        sqlx::query(
-            "insert into access.passphrase (account_id, phc, set_at_ms) values ($1, $2, es.now_ms())",
-        )
-        .bind(account.uuid())
-        .bind(phc.expose_secret())
-        .execute(&self.servers[0].runs.core().pool)
-        .await
-        .unwrap();
-        account
+        let sign_in = SignIn::new(Arc::clone(self.servers[0].runs.core()));
+        let who = Newcomer {
+            email: email.to_owned(),
+            name: name.to_owned(),
+            account_type: AccountType::User,
+        };
+        let made = sign_in.enrol(&who, passphrase.into()).await.unwrap();
+        made.account_id
+    }
+
+    /// The path of a link by which somebody new chooses a passphrase, as `helix account invite` prints it.
+    pub async fn invitation_path(&self, email: &str, name: &str) -> (String, AccountId) {
+        let sign_in = SignIn::new(Arc::clone(self.servers[0].runs.core()));
+        let who = Newcomer {
+            email: email.to_owned(),
+            name: name.to_owned(),
+            account_type: AccountType::User,
+        };
+        let link = sign_in.invite(&who).await.unwrap();
+        let path = format!("/invite/{}", link.text.expose_secret());
+        (path, link.account)
+    }
+
+    /// The path of a link by which an account's owner sets another passphrase.
+    pub async fn reset_path(&self, account: AccountId) -> String {
+        let sign_in = SignIn::new(Arc::clone(self.servers[0].runs.core()));
+        let link = sign_in.reset_link(account).await.unwrap();
+        format!("/invite/{}", link.text.expose_secret())
     }
 
     fn work(&self) -> Work {

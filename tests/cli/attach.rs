@@ -71,3 +71,44 @@ fn a_refused_account_comes_with_a_fix() {
         ended.err
     );
 }
+
+#[test]
+fn an_invitation_and_a_reset_print_a_link_that_is_shown_this_once() {
+    let shell = installed();
+    let invite = [
+        "account",
+        "invite",
+        "--email",
+        "ben@example.org",
+        "--name",
+        "Ben",
+        "--json",
+    ];
+    let made: serde_json::Value =
+        serde_json::from_str(&shell.helix(&invite).expect(0).out).unwrap();
+    let account = made["account_id"].as_str().unwrap();
+    let reset = ["account", "reset-link", account, "--json"];
+    let again: serde_json::Value =
+        serde_json::from_str(&shell.helix(&reset).expect(0).out).unwrap();
+    for link in [&made, &again] {
+        let url = link["url"].as_str().unwrap();
+        assert!(
+            url.starts_with("http://127.0.0.1:") && url.contains("/invite/hx_lk_"),
+            "{url}"
+        );
+    }
+    assert_ne!(made["url"], again["url"]);
+    let twice = shell.helix(&invite).expect(1);
+    assert!(twice.err.starts_with("error[refused]: "), "{}", twice.err);
+    let nobody = [
+        "account",
+        "reset-link",
+        "acct_00000000-0000-0000-0000-000000000001",
+    ];
+    let nobody = shell.helix(&nobody).expect(1);
+    assert!(
+        nobody.err.starts_with("error[not_found]: "),
+        "{}",
+        nobody.err
+    );
+}

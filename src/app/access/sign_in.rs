@@ -4,6 +4,7 @@
 //! like one with another passphrase, after the same work; every session is a row of its own that can be
 //! ended. Deliberately absent: cookies and forms, which are the browser's.
 
+mod invitation;
 mod person;
 mod setup;
 mod tries;
@@ -36,6 +37,7 @@ use crate::store::{Core, Line, StoreError, people};
 
 use tries::Tries;
 
+pub use invitation::{ChoiceLink, Newcomer};
 pub use person::Person;
 pub use setup::{LINK_KIND, LinkReach, SetUp, Whence};
 pub use tries::Origin;
@@ -79,8 +81,11 @@ impl From<StoreError> for SignInError {
 
 impl From<ExecuteError<AccountError>> for SignInError {
     fn from(error: ExecuteError<AccountError>) -> Self {
-        if let ExecuteError::Store(error) = error {
-            return error.into();
+        if matches!(error, ExecuteError::Store(StoreError::Spent)) {
+            return Self::LinkSpent;
+        }
+        if matches!(error, ExecuteError::Store(StoreError::PassphraseChanged)) {
+            return Self::Wrong;
         }
         if matches!(error, ExecuteError::Refused(AccountError::Unverified)) {
             return Self::Unverified;

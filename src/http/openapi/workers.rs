@@ -75,7 +75,7 @@ pub const OPERATIONS: &[Operation] = &[
             "beat",
             Body {
                 object: Object::WorkerHeartbeat,
-                example: || json!({"turn_token": "the turn's token"}),
+                example: || json!({"turn_token": "the_turns_token"}),
             },
         )
     },
@@ -93,7 +93,7 @@ pub const OPERATIONS: &[Operation] = &[
             Body {
                 object: Object::WorkerCall,
                 example: || {
-                    json!({"turn_token": "the turn's token", "capability": "research-library.read_document",
+                    json!({"turn_token": "the_turns_token", "capability": "research-library.read_document",
                         "arguments": {"query": "ferry", "source": null, "start": null, "end": null}})
                 },
             },
@@ -110,7 +110,7 @@ pub const OPERATIONS: &[Operation] = &[
             Body {
                 object: Object::WorkerProduct,
                 example: || {
-                    json!({"turn_token": "the turn's token", "product": {
+                    json!({"turn_token": "the_turns_token", "product": {
                         "quoted_spans": [{"source": 1, "start": 0, "end": 10, "quote": "The ferry."}],
                         "claims": [{"text": "There is a ferry.", "spans": [0]}],
                     }})

@@ -9,7 +9,10 @@ use super::answers::{
 use super::{LARGEST, number, object, text, texts, told, whole};
 
 fn turn_token() -> Value {
-    told(text(200), "The bearer of one attempt at one turn.")
+    json!({
+        "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[A-Za-z0-9_-]+$",
+        "description": "The bearer of one attempt at one turn, as it was given.",
+    })
 }
 
 /// A text that is not blank and taken as it is.
