@@ -38,6 +38,13 @@ pub struct Client {
     secret_hash: Option<[u8; 32]>,
 }
 
+impl Client {
+    /// It has a secret, and so can prove who it is.
+    pub fn is_confidential(&self) -> bool {
+        self.secret_hash.is_some()
+    }
+}
+
 /// A registration as its app is told of it.
 #[derive(Debug)]
 pub struct Registered {

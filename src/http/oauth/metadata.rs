@@ -26,12 +26,15 @@ fn document_of(apps: &Apps) -> Value {
         .filter(|opened| apps.opens(*opened))
         .flat_map(scope::supported)
         .collect();
+    let confidential = [AuthMethod::SecretBasic, AuthMethod::SecretPost];
     json!({
         "issuer": issuer,
         "authorization_endpoint": at("/authorize"),
         "token_endpoint": at("/token"),
         "registration_endpoint": at("/register"),
         "revocation_endpoint": at("/token"),
+        "introspection_endpoint": at("/introspect"),
+        "introspection_endpoint_auth_methods_supported": confidential.map(AuthMethod::as_str),
         "scopes_supported": scopes,
         "response_types_supported": RESPONSE_TYPES,
         "response_modes_supported": ["query"],

@@ -24,13 +24,13 @@ use crate::store::oauth_tokens::{
 
 /// Kinds in the texts of tokens (`access` 1.1).
 pub const ACCESS_KIND: &str = "at";
-const REFRESH_KIND: &str = "rt";
+pub(super) const REFRESH_KIND: &str = "rt";
 const CODE_KIND: &str = super::CODE_KIND;
 
 /// Milliseconds of an access token, unless its grant ends before.
 pub const ACCESS_LIFE_MS: i64 = 3_600_000;
 /// A grant whose refresh token rests longer than this has ended.
-const UNUSED_MS: i64 = 30 * 86_400_000;
+pub(super) const UNUSED_MS: i64 = 30 * 86_400_000;
 /// Wrong attempts that a code survives.
 const MOST_MISSES: i16 = 5;
 
