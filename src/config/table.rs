@@ -101,6 +101,8 @@ settings! {
         "Send webhooks to plain http and private addresses too: for trying things out, refused in production";
     DEVELOPERS = "developer_profile_ids" ["HELIX_DEVELOPER_PROFILE_IDS"] Kind::List, Unset, Open, Agent,
         "Profile ids, e-mail addresses or subjects whose developer type counts in production";
+    APPROVAL_KEYS = "runtime_approval_trusted_public_keys_json" ["HELIX_RUNTIME_APPROVAL_TRUSTED_PUBLIC_KEYS_JSON"] Kind::Text, Unset, Open, Agent,
+        "Ed25519 public keys that may sign runtime approvals, a JSON object of 1 to 64 key ids and keys in Base64 (raw or DER); a malformed one stops the start; nothing hosts approvals yet, so none is accepted";
     OAUTH_ISSUER = "agent_oauth_issuer" ["HELIX_AGENT_OAUTH_ISSUER"] Kind::Url, Unset, Open, OAuth,
         "Issuer of an external authorization server, compared as exact text";
     OAUTH_AUDIENCE = "agent_oauth_audience" ["HELIX_AGENT_OAUTH_AUDIENCE"] Kind::Url, Unset, Open, OAuth,
@@ -180,7 +182,6 @@ pub static RESERVED: &[&str] = &[
     "HELIX_PUBLIC_ROOM_SOURCE_INGRESS",
     "HELIX_GUEST_ROOM_CREATION",
     "HELIX_GUEST_ROOM_SOURCE_INGRESS",
-    "HELIX_RUNTIME_APPROVAL_TRUSTED_PUBLIC_KEYS_JSON",
     "HELIX_ADMIN_SECRET",
     "HELIX_SIGNUP",
     "HELIX_CIMD",

@@ -9,6 +9,7 @@ use super::*;
 use crate::auth::bearer::Algorithm;
 use crate::solver::model::Wire;
 
+mod approvals;
 mod model;
 
 const SECRET: &str = "an-hs256-secret-of-32-characters";
