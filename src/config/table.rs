@@ -125,6 +125,10 @@ settings! {
         "One-word URL schemes at which apps may be answered, as of editors on the owner's computer; schemes with a dot need no mention";
     REFRESH_OVERLAP = "refresh_overlap" ["HELIX_REFRESH_OVERLAP"] Kind::Integer, Text("30"), Open, OAuth,
         "Seconds in which a used refresh token may be used again, since processes of one app share it (0..60)";
+    CIMD = "cimd" ["HELIX_CIMD"] Kind::Switch, Text("off"), Open, OAuth,
+        "Know apps whose client id is the https address of a document about them, which is fetched when somebody is asked to consent";
+    CIMD_ALLOW_PRIVATE = "cimd_allow_private" ["HELIX_CIMD_ALLOW_PRIVATE"] Kind::Switch, Text("off"), Open, OAuth,
+        "Fetch such documents over plain http and from private addresses too: for trying things out, refused in production";
     ALLOW_LOCAL_HS256 = "agent_allow_local_hs256" ["HELIX_AGENT_ALLOW_LOCAL_HS256"] Kind::Switch, Text("off"), Open, OAuth,
         "Admit HS256 tokens of the local secret: a test lane, refused in production";
     LOCAL_JWT_SECRET = "agent_local_jwt_secret" ["HELIX_AGENT_LOCAL_JWT_SECRET"] Kind::Text, Unset, Secret, OAuth,
@@ -184,7 +188,6 @@ pub static RESERVED: &[&str] = &[
     "HELIX_GUEST_ROOM_SOURCE_INGRESS",
     "HELIX_ADMIN_SECRET",
     "HELIX_SIGNUP",
-    "HELIX_CIMD",
     "HELIX_BACKUP_DIR",
     "HELIX_BACKUP_PASSPHRASE_FILE",
 ];

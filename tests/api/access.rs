@@ -7,6 +7,7 @@ pub mod browser;
 mod codes;
 mod connections;
 mod consent;
+mod documents;
 mod introspection;
 mod midway;
 mod registration;

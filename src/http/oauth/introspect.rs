@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::answer::token_refused;
 use super::token::form;
 use super::{apps, serve_closed};
+use crate::app::access::clients::Proven;
 use crate::app::access::grants::{Introspected, RedeemError};
 use crate::app::problem::Problem;
 use crate::auth::oauth::token_request::Introspection;
@@ -63,7 +64,7 @@ async fn looked_up(
     asked: &Introspection,
 ) -> Result<Option<Introspected>, RedeemError> {
     let client = apps.clients.authenticate(&asked.client).await??;
-    if !client.is_confidential() {
+    if client.proof == Proven::Nothing {
         return Err(asked.client.refusal().into());
     }
     apps.grants.introspect(&client, asked).await

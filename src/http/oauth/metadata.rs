@@ -27,7 +27,7 @@ fn document_of(apps: &Apps) -> Value {
         .flat_map(scope::supported)
         .collect();
     let confidential = [AuthMethod::SecretBasic, AuthMethod::SecretPost];
-    json!({
+    let mut document = json!({
         "issuer": issuer,
         "authorization_endpoint": at("/authorize"),
         "token_endpoint": at("/token"),
@@ -42,5 +42,9 @@ fn document_of(apps: &Apps) -> Value {
         "token_endpoint_auth_methods_supported": AuthMethod::ALL.map(AuthMethod::as_str),
         "code_challenge_methods_supported": [pkce::METHOD],
         "authorization_response_iss_parameter_supported": true,
-    })
+    });
+    if apps.clients.reads_documents() {
+        document["client_id_metadata_document_supported"] = json!(true);
+    }
+    document
 }

@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 
 use super::Grants;
 use super::tokens::{ACCESS_KIND, REFRESH_KIND, RedeemError, UNUSED_MS};
-use crate::app::access::clients::Client;
+use crate::app::access::clients::Presented;
 use crate::app::redaction::issued_token;
 use crate::auth::oauth::token_request::Introspection;
 use crate::store::oauth_tokens;
@@ -30,7 +30,7 @@ impl Grants {
     /// What a token of this app is good for; `None` when it is good for nothing, or not of this app.
     pub async fn introspect(
         &self,
-        client: &Client,
+        client: &Presented,
         request: &Introspection,
     ) -> Result<Option<Introspected>, RedeemError> {
         let token = request.token.expose_secret();

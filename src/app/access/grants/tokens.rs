@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
 use super::{Grants, GrantsError};
-use crate::app::access::clients::Client;
+use crate::app::access::clients::Presented;
 use crate::app::redaction::issued_token;
 use crate::auth::oauth::pkce::Challenge;
 use crate::auth::oauth::rotation::{self, Decision, Line, Standing};
@@ -77,7 +77,7 @@ impl Grants {
     /// Redeems a code.
     pub async fn exchange(
         &self,
-        client: &Client,
+        client: &Presented,
         request: &CodeExchange,
     ) -> Result<Issued, RedeemError> {
         let code = request.code.expose_secret();
@@ -100,7 +100,7 @@ impl Grants {
 
     fn judge_code(
         &self,
-        client: &Client,
+        client: &Presented,
         request: &CodeExchange,
         found: &FoundCode,
         hashes: ([u8; 32], [u8; 32]),
@@ -137,7 +137,11 @@ impl Grants {
     }
 
     /// Redeems a refresh token.
-    pub async fn refresh(&self, client: &Client, request: &Refresh) -> Result<Issued, RedeemError> {
+    pub async fn refresh(
+        &self,
+        client: &Presented,
+        request: &Refresh,
+    ) -> Result<Issued, RedeemError> {
         let token = request.token.expose_secret();
         if !issued_token::is_spelled(token, REFRESH_KIND) {
             return Err(TokenError::Grant.into());
@@ -158,7 +162,7 @@ impl Grants {
 
     fn judge_refresh(
         &self,
-        client: &Client,
+        client: &Presented,
         request: &Refresh,
         found: &FoundRefresh,
         hashes: ([u8; 32], [u8; 32]),
