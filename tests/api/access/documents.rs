@@ -36,7 +36,7 @@ fn document(address: &str) -> Value {
     })
 }
 
-fn app_at<'a>(app: &'a TestApp, address: impl Into<String>) -> OAuthApp<'a> {
+fn app_at(app: &TestApp, address: impl Into<String>) -> OAuthApp<'_> {
     let client_id = address.into();
     OAuthApp { app, client_id }
 }
