@@ -5,6 +5,7 @@
 //! one go; no message holds a value that could be a secret; nothing else reads the environment.
 //! Deliberately absent: reloading, and settings kept in the database.
 
+mod approvals;
 mod assemble;
 mod fault;
 mod file;

@@ -184,6 +184,11 @@ impl TestApp {
 
     /// One server that issues its tokens itself.
     pub async fn issuing() -> Self {
+        Self::issuing_with(&[]).await
+    }
+
+    /// As [`Self::issuing`], with these variables.
+    pub async fn issuing_with(variables: &[(&'static str, &str)]) -> Self {
         let outside = [
             "HELIX_AGENT_ALLOW_LOCAL_HS256",
             "HELIX_AGENT_LOCAL_JWT_SECRET",
@@ -191,8 +196,12 @@ impl TestApp {
             "HELIX_AGENT_OAUTH_AUDIENCE",
             "HELIX_AGENT_OAUTH_PROVIDER",
         ];
+        let without = outside.map(|name| (name, ""));
+        let environment = without.iter().chain(variables);
         Self::with(Setup {
-            environment: outside.map(|name| (name, String::new())).to_vec(),
+            environment: environment
+                .map(|(name, value)| (*name, (*value).to_owned()))
+                .collect(),
             ..Setup::default()
         })
         .await

@@ -113,6 +113,7 @@ pub fn config(values: &Values, folder: &Path, notes: &mut Notes) -> Config {
         server,
         production,
     };
+    super::approvals::check(&mut reader);
     if production {
         super::production::judge(&config, &mut reader, folder);
     }

@@ -15,6 +15,7 @@ use super::table as t;
 use crate::auth::bearer::Algorithm;
 use crate::auth::oauth::redirect::OneWordSchemes;
 use crate::auth::oauth::rotation::Overlap;
+use crate::outbound::Reach;
 
 /// Shortest secret of the local lane, in characters (`agent-api` 11.2).
 const SECRET_CHARS: usize = 32;
@@ -83,7 +84,13 @@ pub fn built_in(reader: &mut Reader<'_>) -> BuiltInIssuer {
         OneWordSchemes::default()
     });
     let seconds = reader.within(&t::REFRESH_OVERLAP, 0, 60);
+    let reach = if reader.is_on(&t::CIMD_ALLOW_PRIVATE) {
+        Reach::Anywhere
+    } else {
+        Reach::Public
+    };
     BuiltInIssuer {
+        documents: reader.is_on(&t::CIMD).then_some(reach),
         schemes,
         overlap: seconds
             .and_then(Overlap::of_seconds)

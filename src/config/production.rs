@@ -37,6 +37,12 @@ pub fn judge(config: &Config, reader: &mut Reader<'_>, folder: &Path) {
             "production sends webhooks to public https addresses alone",
         );
     }
+    if reader.is_on(&t::CIMD_ALLOW_PRIVATE) {
+        reader.fault(
+            &t::CIMD_ALLOW_PRIVATE,
+            "production fetches documents of apps from public https addresses alone",
+        );
+    }
     if config.server.allowed_hosts.is_empty() {
         reader.fault(
             &t::ALLOWED_HOSTS,

@@ -13,6 +13,7 @@ use crate::auth::bearer::Algorithm;
 use crate::auth::oauth::redirect::OneWordSchemes;
 use crate::auth::oauth::rotation::Overlap;
 use crate::http::transport::TrustedProxies;
+use crate::outbound::Reach;
 use crate::solver::model::ModelSettings;
 use crate::solver::tools::remote::RemoteConfig;
 
@@ -102,6 +103,8 @@ pub enum OAuth {
 /// How the built-in authorization server treats apps (`access` 3.3, 3.5).
 #[derive(Debug, Clone)]
 pub struct BuiltInIssuer {
+    /// From where documents that describe apps are fetched; `None`: such apps are unknown.
+    pub documents: Option<Reach>,
     pub schemes: OneWordSchemes,
     pub overlap: Overlap,
 }

@@ -101,6 +101,8 @@ settings! {
         "Send webhooks to plain http and private addresses too: for trying things out, refused in production";
     DEVELOPERS = "developer_profile_ids" ["HELIX_DEVELOPER_PROFILE_IDS"] Kind::List, Unset, Open, Agent,
         "Profile ids, e-mail addresses or subjects whose developer type counts in production";
+    APPROVAL_KEYS = "runtime_approval_trusted_public_keys_json" ["HELIX_RUNTIME_APPROVAL_TRUSTED_PUBLIC_KEYS_JSON"] Kind::Text, Unset, Open, Agent,
+        "Ed25519 public keys that may sign runtime approvals, a JSON object of 1 to 64 key ids and keys in Base64 (raw or DER); a malformed one stops the start; nothing hosts approvals yet, so none is accepted";
     OAUTH_ISSUER = "agent_oauth_issuer" ["HELIX_AGENT_OAUTH_ISSUER"] Kind::Url, Unset, Open, OAuth,
         "Issuer of an external authorization server, compared as exact text";
     OAUTH_AUDIENCE = "agent_oauth_audience" ["HELIX_AGENT_OAUTH_AUDIENCE"] Kind::Url, Unset, Open, OAuth,
@@ -123,6 +125,10 @@ settings! {
         "One-word URL schemes at which apps may be answered, as of editors on the owner's computer; schemes with a dot need no mention";
     REFRESH_OVERLAP = "refresh_overlap" ["HELIX_REFRESH_OVERLAP"] Kind::Integer, Text("30"), Open, OAuth,
         "Seconds in which a used refresh token may be used again, since processes of one app share it (0..60)";
+    CIMD = "cimd" ["HELIX_CIMD"] Kind::Switch, Text("off"), Open, OAuth,
+        "Know apps whose client id is the https address of a document about them, which is fetched when somebody is asked to consent";
+    CIMD_ALLOW_PRIVATE = "cimd_allow_private" ["HELIX_CIMD_ALLOW_PRIVATE"] Kind::Switch, Text("off"), Open, OAuth,
+        "Fetch such documents over plain http and from private addresses too: for trying things out, refused in production";
     ALLOW_LOCAL_HS256 = "agent_allow_local_hs256" ["HELIX_AGENT_ALLOW_LOCAL_HS256"] Kind::Switch, Text("off"), Open, OAuth,
         "Admit HS256 tokens of the local secret: a test lane, refused in production";
     LOCAL_JWT_SECRET = "agent_local_jwt_secret" ["HELIX_AGENT_LOCAL_JWT_SECRET"] Kind::Text, Unset, Secret, OAuth,
@@ -180,10 +186,8 @@ pub static RESERVED: &[&str] = &[
     "HELIX_PUBLIC_ROOM_SOURCE_INGRESS",
     "HELIX_GUEST_ROOM_CREATION",
     "HELIX_GUEST_ROOM_SOURCE_INGRESS",
-    "HELIX_RUNTIME_APPROVAL_TRUSTED_PUBLIC_KEYS_JSON",
     "HELIX_ADMIN_SECRET",
     "HELIX_SIGNUP",
-    "HELIX_CIMD",
     "HELIX_BACKUP_DIR",
     "HELIX_BACKUP_PASSPHRASE_FILE",
 ];

@@ -7,8 +7,10 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::auth::bearer::Algorithm;
+use crate::outbound::Reach;
 use crate::solver::model::Wire;
 
+mod approvals;
 mod model;
 
 const SECRET: &str = "an-hs256-secret-of-32-characters";
@@ -472,6 +474,25 @@ fn production_needs_https_everywhere_and_secrets_in_a_private_file() {
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
     settings[3].1 = EXTERNAL[0].1;
     assert!(case.load(&settings).config.is_ok());
+}
+
+#[test]
+fn documents_of_apps_are_read_when_switched_on_and_in_production_from_public_addresses_alone() {
+    let (on, open) = (("HELIX_CIMD", "1"), ("HELIX_CIMD_ALLOW_PRIVATE", "1"));
+    let documents = |environment: &[_]| Case::new().config(environment).issuer.documents;
+    assert_eq!(documents(&[]), None);
+    assert_eq!(documents(&[open]), None);
+    assert_eq!(documents(&[on]), Some(Reach::Public));
+    assert_eq!(documents(&[on, open]), Some(Reach::Anywhere));
+    let settings = [&PRODUCTION[..], &[on]].concat();
+    assert!(Case::new().load(&settings).config.is_ok());
+    let settings = [&PRODUCTION[..], &[on, open]].concat();
+    assert_eq!(
+        Case::new().faults(&settings),
+        [
+            "HELIX_CIMD_ALLOW_PRIVATE: production fetches documents of apps from public https addresses alone"
+        ]
+    );
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! The endpoints of the built-in authorization server for apps: metadata, registration, tokens
 //! (`access` 3; consent is a page).
 //!
-//! What must stay true: pages of any site may call these, because nothing here rests on a cookie;
-//! no answer is kept by anyone on the way. Deliberately absent: every rule of OAuth, which stands in
+//! What must stay true: pages of any site may call these, because nothing here rests on a cookie,
+//! but not the introspection, which is for servers with a secret; no answer is kept by anyone on the
+//! way. Deliberately absent: every rule of OAuth, which stands in
 //! `auth::oauth`.
 
 mod answer;
+mod introspect;
 mod metadata;
 mod register;
 mod token;
@@ -36,7 +38,7 @@ pub fn routes() -> impl Iterator<Item = (&'static str, String)> {
     let documents = BELOW
         .into_iter()
         .map(|path| ("GET", format!("{METADATA}{path}")));
-    let posts = ["/register", "/token", "/revoke"];
+    let posts = ["/register", "/token", "/revoke", "/introspect"];
     documents.chain(posts.into_iter().map(|path| ("POST", path.to_owned())))
 }
 
@@ -48,7 +50,12 @@ pub fn configure(config: &mut ServiceConfig) {
     config
         .service(resource("/register").route(web::post().to(register::register)))
         .service(resource("/token").route(web::post().to(token::token)))
-        .service(resource("/revoke").route(web::post().to(token::revoke)));
+        .service(resource("/revoke").route(web::post().to(token::revoke)))
+        .service(
+            web::resource("/introspect")
+                .route(web::post().to(introspect::introspect))
+                .default_service(web::to(wrong_method_closed)),
+        );
 }
 
 fn resource(path: &str) -> Resource {
@@ -57,8 +64,22 @@ fn resource(path: &str) -> Resource {
         .default_service(web::to(wrong_method))
 }
 
-/// Takes a request through what all of them have in common.
+/// Takes a request through what all of them have in common; any page may read the answer.
 async fn serve<F>(
+    door: &Arc<Doors>,
+    request: &HttpRequest,
+    answer: impl FnOnce(Arc<Doors>) -> F,
+) -> HttpResponse
+where
+    F: Future<Output = Result<HttpResponse, Stop>>,
+{
+    let mut response = serve_closed(door, request, answer).await;
+    answer::open_to_any_site(response.headers_mut());
+    response
+}
+
+/// The same for what no page may read.
+async fn serve_closed<F>(
     door: &Arc<Doors>,
     request: &HttpRequest,
     answer: impl FnOnce(Arc<Doors>) -> F,
@@ -72,9 +93,7 @@ where
         Ok(()) => answer(Arc::clone(door)).await,
         Err(stop) => Err(stop),
     };
-    let mut response = pipeline::conclude(door, request, &exchange, answered, started);
-    answer::open_to_any_site(response.headers_mut());
-    response
+    pipeline::conclude(door, request, &exchange, answered, started)
 }
 
 /// The authorization server, where there is one.
@@ -96,16 +115,25 @@ async fn preflight(Door(door): Door, request: HttpRequest) -> HttpResponse {
 }
 
 async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
-    let get = request.path().starts_with(METADATA);
-    serve(&door, &request, async |_| {
-        let mut response = answer::refused(answer::Refusal {
-            status: 405,
-            error: "invalid_request",
-            description: "This method is not available here.",
-        });
-        let allowed = header::HeaderValue::from_static(if get { "GET" } else { "POST" });
-        response.headers_mut().insert(header::ALLOW, allowed);
-        Ok(response)
-    })
-    .await
+    let allowed = if request.path().starts_with(METADATA) {
+        "GET"
+    } else {
+        "POST"
+    };
+    serve(&door, &request, async |_| Ok(only(allowed))).await
+}
+
+async fn wrong_method_closed(Door(door): Door, request: HttpRequest) -> HttpResponse {
+    serve_closed(&door, &request, async |_| Ok(only("POST"))).await
+}
+
+fn only(allowed: &'static str) -> HttpResponse {
+    let mut response = answer::refused(answer::Refusal {
+        status: 405,
+        error: "invalid_request",
+        description: "This method is not available here.",
+    });
+    let allowed = header::HeaderValue::from_static(allowed);
+    response.headers_mut().insert(header::ALLOW, allowed);
+    response
 }

@@ -220,7 +220,11 @@ fn apps(config: &Config, core: &Arc<Core>, base: &BaseUrl) -> Option<Apps> {
         vault: None,
         workspace: Some(format!("{issuer}/workspace/mcp")),
     };
-    let clients = Clients::new(Arc::clone(core), config.issuer.schemes.clone());
+    let clients = Clients::new(
+        Arc::clone(core),
+        config.issuer.schemes.clone(),
+        config.issuer.documents,
+    );
     Some(Apps {
         consents: Consents::new(
             Arc::clone(core),

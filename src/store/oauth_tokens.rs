@@ -307,6 +307,57 @@ pub async fn access(
     }))
 }
 
+/// A token that works, for the app that it was issued to.
+#[derive(Debug, Clone)]
+pub struct LiveToken {
+    pub client_id: String,
+    pub door: String,
+    pub scopes: Vec<String>,
+    pub issued_at_ms: i64,
+    pub expires_at_ms: i64,
+}
+
+/// The token of a hash, if it works now and its connection is not paused; a refresh token rests
+/// `unused_ms` at most.
+pub async fn live(
+    reads: &ReadPool,
+    token_hash: &[u8; 32],
+    unused_ms: i64,
+) -> Result<Option<LiveToken>, StoreError> {
+    let query = || {
+        sqlx::query(
+            "select g.client_id, l.door, t.scopes, t.issued_at_ms,
+                    least(t.ends_at_ms, l.expires_at_ms) as expires_at_ms
+               from (select row_id, scopes, issued_at_ms, expires_at_ms as ends_at_ms
+                       from access.access_token
+                      where token_hash = $1 and revoked_at_ms is null
+                     union all
+                     select rt.row_id, rl.scopes, rt.issued_at_ms, rt.issued_at_ms + $2
+                       from access.refresh_token rt join access.ledger rl on rl.row_id = rt.row_id
+                      where rt.token_hash = $1 and rt.used_at_ms is null) t
+               join access.ledger l on l.row_id = t.row_id
+               join access.oauth_grant g on g.row_id = t.row_id
+               left join access.ledger r on r.row_id = l.rests_on
+               join access.account a on a.account_id = l.account_id and a.deleted_at_ms is null
+              where l.revoked_at_ms is null and l.live
+                and r.revoked_at_ms is null and coalesce(r.live, true)
+                and least(t.ends_at_ms, l.expires_at_ms) > es.now_ms()",
+        )
+        .bind(&token_hash[..])
+        .bind(unused_ms)
+    };
+    let Some(row) = reads.optional(query).await? else {
+        return Ok(None);
+    };
+    Ok(Some(LiveToken {
+        client_id: row.try_get("client_id")?,
+        door: row.try_get("door")?,
+        scopes: row.try_get("scopes")?,
+        issued_at_ms: row.try_get("issued_at_ms")?,
+        expires_at_ms: row.try_get("expires_at_ms")?,
+    }))
+}
+
 /// What a token that somebody wants dead is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Held {

@@ -7,6 +7,8 @@ pub mod browser;
 mod codes;
 mod connections;
 mod consent;
+mod documents;
+mod introspection;
 mod invitation;
 mod midway;
 mod registration;

@@ -40,6 +40,26 @@ fn four_faults_are_one_report_that_starts_nothing_and_shows_no_secret() {
 }
 
 #[test]
+fn a_malformed_registry_of_approval_keys_starts_nothing() {
+    let name = "HELIX_RUNTIME_APPROVAL_TRUSTED_PUBLIC_KEYS_JSON";
+    let shell = Shell::new().variable(name, r#"{"desk":"hush"}"#);
+    for command in [&["serve"][..], &["config", "check"]] {
+        let ended = shell.helix(command).expect(64);
+        assert!(ended.err.contains(&format!("{name}: ")), "{}", ended.err);
+        assert!(!ended.err.contains("hush") && ended.out.is_empty());
+    }
+    shell.helix(&["doctor"]).expect(2);
+    let key = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+    let shell = Shell::new().variable(name, format!(r#"{{"desk":"{key}"}}"#));
+    let ended = shell.helix(&["config", "check", "--json"]).expect(0);
+    assert!(
+        ended.out.contains("nothing here hosts approvals"),
+        "{}",
+        ended.out
+    );
+}
+
+#[test]
 fn production_names_its_four_problems_in_one_message() {
     let shell = Shell::new()
         .variable("CASIMIR_PUBLIC_BASE_URL", "http://helix.example.org")

@@ -1,7 +1,10 @@
-//! Apps that registered with the built-in authorization server (`access` 3.3).
+//! Apps that the built-in authorization server knows: registered, or described by a document at the
+//! address that is their id (`access` 3.3).
 //!
 //! What must stay true: nothing an app says of itself is believed; its secret is shown once. A
 //! registration is no event, since nobody stands behind it (ADR 0014).
+
+mod documents;
 
 use std::sync::Arc;
 
@@ -14,8 +17,11 @@ use crate::auth::oauth::client_auth::{ClientCredentials, Proof};
 use crate::auth::oauth::redirect::OneWordSchemes;
 use crate::auth::oauth::registration::{AuthMethod, ClientMetadata, RegistrationError};
 use crate::auth::oauth::token_error::TokenError;
+use crate::outbound::Reach;
 use crate::store::oauth_clients::{self, ClientRow};
 use crate::store::{Core, StoreError};
+
+use documents::ClientDocuments;
 
 /// The kind in a client secret's text (`access` 1.1).
 const SECRET_KIND: &str = "cs";
@@ -29,13 +35,27 @@ pub enum RegisterError {
     Store(#[from] StoreError),
 }
 
-/// A registered app.
+/// A known app.
 #[derive(Debug, Clone)]
 pub struct Client {
     pub client_id: String,
     pub metadata: ClientMetadata,
     pub registered_at: Timestamp,
     secret_hash: Option<[u8; 32]>,
+}
+
+/// An app as it presented itself.
+#[derive(Debug, Clone)]
+pub struct Presented {
+    pub client_id: String,
+    pub proof: Proven,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proven {
+    /// A public app: whoever says its id.
+    Nothing,
+    Secret,
 }
 
 /// A registration as its app is told of it.
@@ -50,11 +70,30 @@ pub struct Registered {
 pub struct Clients {
     core: Arc<Core>,
     schemes: OneWordSchemes,
+    /// `None`: an id is never an address.
+    documents: Option<Arc<ClientDocuments>>,
 }
 
 impl Clients {
-    pub fn new(core: Arc<Core>, schemes: OneWordSchemes) -> Self {
-        Self { core, schemes }
+    /// `documents` says from where documents of apps are fetched; `None`: from nowhere.
+    pub fn new(core: Arc<Core>, schemes: OneWordSchemes, documents: Option<Reach>) -> Self {
+        let documents = documents.map(|reach| {
+            Arc::new(ClientDocuments::new(
+                Arc::clone(&core),
+                reach,
+                schemes.clone(),
+            ))
+        });
+        Self {
+            core,
+            schemes,
+            documents,
+        }
+    }
+
+    /// Whether an id may be the address of a document.
+    pub fn reads_documents(&self) -> bool {
+        self.documents.is_some()
     }
 
     /// Registers an app. Identical public metadata finds the app that said it first.
@@ -81,8 +120,17 @@ impl Clients {
         })
     }
 
-    /// The app of an id.
+    /// The app of an id, for a consent page.
     pub async fn find(&self, client_id: &str) -> Result<Option<Client>, StoreError> {
+        if let Some(documents) = &self.documents
+            && let Some(address) = documents.address(client_id)
+        {
+            return Ok(documents.find(&address).await);
+        }
+        self.registered(client_id).await
+    }
+
+    async fn registered(&self, client_id: &str) -> Result<Option<Client>, StoreError> {
         let Some(row) = oauth_clients::find(&self.core.admissions, client_id).await? else {
             return Ok(None);
         };
@@ -91,26 +139,34 @@ impl Clients {
         Ok(metadata.map(|metadata| client(row, metadata)))
     }
 
-    /// The app that presents these credentials.
+    /// The app that presents these credentials. Of an address nothing is asked here: whatever it
+    /// presents was bound to it when somebody consented.
     pub async fn authenticate(
         &self,
         credentials: &ClientCredentials,
-    ) -> Result<Result<Client, TokenError>, StoreError> {
-        let Some(client) = self.find(&credentials.client_id).await? else {
+    ) -> Result<Result<Presented, TokenError>, StoreError> {
+        let client_id = &credentials.client_id;
+        let is_address = |documents: &Arc<ClientDocuments>| documents.address(client_id).is_some();
+        let expected = if self.documents.as_ref().is_some_and(is_address) {
+            None
+        } else if let Some(client) = self.registered(client_id).await? {
+            client.secret_hash
+        } else {
             return Ok(Err(credentials.refusal()));
         };
-        let fits = match (&credentials.proof, client.secret_hash) {
-            (Proof::None, None) => true,
+        let proof = match (&credentials.proof, expected) {
+            (Proof::None, None) => Some(Proven::Nothing),
             (Proof::Basic(secret) | Proof::Post(secret), Some(hash)) => {
-                issued_token::hash(secret.expose_secret()) == hash
+                (issued_token::hash(secret.expose_secret()) == hash).then_some(Proven::Secret)
             }
-            (Proof::None, Some(_)) | (Proof::Basic(_) | Proof::Post(_), None) => false,
+            (Proof::None, Some(_)) | (Proof::Basic(_) | Proof::Post(_), None) => None,
         };
-        Ok(if fits {
-            Ok(client)
-        } else {
-            Err(credentials.refusal())
-        })
+        Ok(proof
+            .map(|proof| Presented {
+                client_id: client_id.clone(),
+                proof,
+            })
+            .ok_or_else(|| credentials.refusal()))
     }
 }
 

@@ -5,6 +5,7 @@
 //! code or refresh token is used up only together with its successors; whoever uses one twice ends
 //! the grant. Deliberately absent: who may ask for what, which stands in `auth::oauth`.
 
+mod introspection;
 mod list;
 mod tokens;
 
@@ -43,6 +44,7 @@ use crate::store::owner::Lane;
 use crate::store::sealing::DataKey;
 use crate::store::{Core, StoreError};
 
+pub use introspection::Introspected;
 pub use list::{GrantLine, GrantState};
 pub use tokens::{ACCESS_KIND, Issued, RedeemError};
 

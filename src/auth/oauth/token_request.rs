@@ -1,4 +1,4 @@
-//! What a form sent to `/token` or `/revoke` asks for (`access` 3.5, `vault` 3.4).
+//! What a form sent to `/token`, `/revoke` or `/introspect` asks for (`access` 3.5, `vault` 3.4).
 //!
 //! What stays true: a request that is read names one act and everything it needs. The order of
 //! refusals is that of `vault` 3.4: the form first, then the client, and only then, by others, codes
@@ -52,6 +52,14 @@ pub struct Revocation {
     pub token: SecretString,
     pub hint: Option<TokenHint>,
     pub client_id: Option<String>,
+}
+
+/// What an app with a secret asks about a token (RFC 7662). A hint changes nothing: the text itself
+/// tells its kind.
+#[derive(Debug, Clone)]
+pub struct Introspection {
+    pub client: ClientCredentials,
+    pub token: SecretString,
 }
 
 /// `token_type_hint`; an unknown one is ignored (RFC 7009 2.1).
@@ -136,6 +144,21 @@ impl Revocation {
             token: token.into(),
             hint,
             client_id,
+        })
+    }
+}
+
+impl Introspection {
+    /// Reads a form of `/introspect`.
+    pub fn read(
+        pairs: impl IntoIterator<Item = (String, String)>,
+        headers: &[&[u8]],
+    ) -> Result<Self, TokenError> {
+        let mut parameters = Parameters::read(pairs)?;
+        let token = required(&mut parameters, TOKEN)?;
+        Ok(Self {
+            client: ClientCredentials::read(&mut parameters, headers)?,
+            token: token.into(),
         })
     }
 }

@@ -26,12 +26,15 @@ fn document_of(apps: &Apps) -> Value {
         .filter(|opened| apps.opens(*opened))
         .flat_map(scope::supported)
         .collect();
-    json!({
+    let confidential = [AuthMethod::SecretBasic, AuthMethod::SecretPost];
+    let mut document = json!({
         "issuer": issuer,
         "authorization_endpoint": at("/authorize"),
         "token_endpoint": at("/token"),
         "registration_endpoint": at("/register"),
         "revocation_endpoint": at("/token"),
+        "introspection_endpoint": at("/introspect"),
+        "introspection_endpoint_auth_methods_supported": confidential.map(AuthMethod::as_str),
         "scopes_supported": scopes,
         "response_types_supported": RESPONSE_TYPES,
         "response_modes_supported": ["query"],
@@ -39,5 +42,9 @@ fn document_of(apps: &Apps) -> Value {
         "token_endpoint_auth_methods_supported": AuthMethod::ALL.map(AuthMethod::as_str),
         "code_challenge_methods_supported": [pkce::METHOD],
         "authorization_response_iss_parameter_supported": true,
-    })
+    });
+    if apps.clients.reads_documents() {
+        document["client_id_metadata_document_supported"] = json!(true);
+    }
+    document
 }

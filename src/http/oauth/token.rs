@@ -104,7 +104,7 @@ fn told(issued: &Issued) -> HttpResponse {
 }
 
 /// The fields of the form, or why there is none.
-async fn form(
+pub(super) async fn form(
     door: &Doors,
     request: &HttpRequest,
     payload: Payload,

@@ -13,6 +13,10 @@ async fn metadata_agrees_with_itself() {
     assert_eq!(server.body["issuer"], issuer.as_str());
     assert_eq!(server.body["token_endpoint"], app.url("/token"));
     assert_eq!(
+        server.body["introspection_endpoint"],
+        app.url("/introspect")
+    );
+    assert_eq!(
         server.body["code_challenge_methods_supported"],
         json!(["S256"])
     );

@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use uuid::Uuid;
 
 use super::{Grants, GrantsError};
-use crate::app::access::clients::Client;
+use crate::app::access::clients::Presented;
 use crate::app::redaction::issued_token;
 use crate::auth::oauth::pkce::Challenge;
 use crate::auth::oauth::rotation::{self, Decision, Line, Standing};
@@ -24,13 +24,13 @@ use crate::store::oauth_tokens::{
 
 /// Kinds in the texts of tokens (`access` 1.1).
 pub const ACCESS_KIND: &str = "at";
-const REFRESH_KIND: &str = "rt";
+pub(super) const REFRESH_KIND: &str = "rt";
 const CODE_KIND: &str = super::CODE_KIND;
 
 /// Milliseconds of an access token, unless its grant ends before.
 pub const ACCESS_LIFE_MS: i64 = 3_600_000;
 /// A grant whose refresh token rests longer than this has ended.
-const UNUSED_MS: i64 = 30 * 86_400_000;
+pub(super) const UNUSED_MS: i64 = 30 * 86_400_000;
 /// Wrong attempts that a code survives.
 const MOST_MISSES: i16 = 5;
 
@@ -77,7 +77,7 @@ impl Grants {
     /// Redeems a code.
     pub async fn exchange(
         &self,
-        client: &Client,
+        client: &Presented,
         request: &CodeExchange,
     ) -> Result<Issued, RedeemError> {
         let code = request.code.expose_secret();
@@ -100,7 +100,7 @@ impl Grants {
 
     fn judge_code(
         &self,
-        client: &Client,
+        client: &Presented,
         request: &CodeExchange,
         found: &FoundCode,
         hashes: ([u8; 32], [u8; 32]),
@@ -137,7 +137,11 @@ impl Grants {
     }
 
     /// Redeems a refresh token.
-    pub async fn refresh(&self, client: &Client, request: &Refresh) -> Result<Issued, RedeemError> {
+    pub async fn refresh(
+        &self,
+        client: &Presented,
+        request: &Refresh,
+    ) -> Result<Issued, RedeemError> {
         let token = request.token.expose_secret();
         if !issued_token::is_spelled(token, REFRESH_KIND) {
             return Err(TokenError::Grant.into());
@@ -158,7 +162,7 @@ impl Grants {
 
     fn judge_refresh(
         &self,
-        client: &Client,
+        client: &Presented,
         request: &Refresh,
         found: &FoundRefresh,
         hashes: ([u8; 32], [u8; 32]),
