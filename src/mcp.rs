@@ -8,9 +8,11 @@
 mod bridge;
 mod catalog;
 mod envelope;
+mod face;
 mod handler;
 mod schema;
 mod tools;
+mod work;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,6 +32,7 @@ use crate::http::pipeline::{self, Exchange, Stop, values};
 use crate::http::surface::Surface;
 use crate::strict_json;
 use envelope::{Fault, Messages};
+use face::Face;
 
 pub use catalog::{TOOLS, Tool};
 pub use envelope::versions;
@@ -40,25 +43,38 @@ const REQUEST_HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol
     Mcp-Name, X-Request-Id, X-Tenant-Id, X-Customer-Id, X-Org-Id";
 
 pub fn configure(config: &mut ServiceConfig) {
-    config.service(
-        web::resource(PATH)
-            .route(web::post().to(post))
-            .route(web::method(Method::OPTIONS).to(preflight))
-            .default_service(web::to(wrong_method)),
-    );
+    for face in Face::ALL {
+        let post = move |door: Door, request, payload| post(face, door, request, payload);
+        let preflight = move |door: Door, request| preflight(face, door, request);
+        let wrong_method = move |door: Door, request| wrong_method(face, door, request);
+        config.service(
+            web::resource(face.path())
+                .route(web::post().to(post))
+                .route(web::method(Method::OPTIONS).to(preflight))
+                .default_service(web::to(wrong_method)),
+        );
+    }
 }
 
-async fn post(Door(door): Door, request: HttpRequest, payload: Payload) -> HttpResponse {
+async fn post(
+    face: Face,
+    Door(door): Door,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
     let started = Instant::now();
-    let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
-    let answered = answer(&door, &request, payload, &mut exchange).await;
+    let mut exchange = Exchange::of(&door, &request, face.surface());
+    let answered = match face {
+        Face::Agent => answer(&door, &request, payload, &mut exchange).await,
+        Face::Workspace => work::answer(&door, &request, payload, &mut exchange).await,
+    };
     pipeline::conclude(&door, &request, &exchange, answered, started)
 }
 
 /// What a browser asks before it lets a page send a message.
-async fn preflight(Door(door): Door, request: HttpRequest) -> HttpResponse {
+async fn preflight(face: Face, Door(door): Door, request: HttpRequest) -> HttpResponse {
     let started = Instant::now();
-    let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
+    let mut exchange = Exchange::of(&door, &request, face.surface());
     let answered = arrival::check(&door, &request, &mut exchange).map(|()| {
         HttpResponse::NoContent()
             .insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "POST"))
@@ -70,9 +86,9 @@ async fn preflight(Door(door): Door, request: HttpRequest) -> HttpResponse {
 }
 
 /// Answered before anybody is asked who they are (`access` 11).
-async fn wrong_method(Door(door): Door, request: HttpRequest) -> HttpResponse {
+async fn wrong_method(face: Face, Door(door): Door, request: HttpRequest) -> HttpResponse {
     let started = Instant::now();
-    let mut exchange = Exchange::of(&door, &request, Surface::Mcp);
+    let mut exchange = Exchange::of(&door, &request, face.surface());
     let answered = arrival::check(&door, &request, &mut exchange).map(|()| {
         let mut response = refusal(405, -32000, "Only POST is available here.");
         let post = HeaderValue::from_static("POST");
@@ -115,7 +131,7 @@ async fn answer(
     }
     let messages = match envelope::read(&body) {
         Ok(messages) => messages,
-        Err(Fault(text)) => return Ok(refusal(400, -32700, text)),
+        Err(Fault(text)) => return Ok(refusal(400, Face::Agent.envelope_fault(), text)),
     };
     if !is_version_served(request, &messages) {
         let text = "This MCP-Protocol-Version is not supported.";
@@ -129,7 +145,8 @@ async fn answer(
     }
     let turn = bridge::Turn {
         door: Arc::clone(door),
-        caller,
+        asking: bridge::Asking::Agent(caller),
+        request_id: exchange.request_id.clone(),
         logged_id: exchange.logged_id.clone(),
         ended: Arc::default(),
     };

@@ -11,6 +11,7 @@ mod audit;
 mod briefs;
 pub mod caller;
 pub mod choices;
+pub mod contract;
 pub mod opening;
 pub mod operations;
 pub mod perform;

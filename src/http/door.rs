@@ -105,7 +105,7 @@ impl Doors {
             Surface::RunRest | Surface::Public => &self.rest,
             Surface::Mcp => &self.mcp,
             Surface::Workers => &self.worker,
-            Surface::Workspace => &self.workspace,
+            Surface::Workspace | Surface::WorkspaceMcp => &self.workspace,
             Surface::Pages | Surface::SessionLane => &self.pages,
             Surface::Issuer => self.apps.as_ref().map_or(&self.pages, |apps| &apps.limits),
         }

@@ -78,7 +78,7 @@ pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpRe
     if exchange.surface == Surface::SessionLane {
         return session_lane::problem(problem);
     }
-    if exchange.surface == Surface::Workspace {
+    if matches!(exchange.surface, Surface::Workspace | Surface::WorkspaceMcp) {
         return work::problem(problem, exchange, base);
     }
     let mut body = if exchange.wants_problem_json {
@@ -193,7 +193,7 @@ pub fn limited(verdict: &Verdict, exchange: &Exchange, base: &BaseUrl) -> HttpRe
         let retry_after = Duration::from_millis(verdict.retry_after_ms);
         return oauth::token_refused(TokenError::TooMany { retry_after });
     }
-    if exchange.surface == Surface::Workspace {
+    if matches!(exchange.surface, Surface::Workspace | Surface::WorkspaceMcp) {
         return work::limited(verdict, exchange);
     }
     let body = json!({

@@ -10,6 +10,7 @@ pub enum Surface {
     Mcp,
     Workers,
     Workspace,
+    WorkspaceMcp,
     /// Documents and pages that need no token.
     Public,
     /// Pages for somebody who is signed in, or wants to be.
@@ -24,7 +25,7 @@ impl Surface {
     pub(super) fn origin(self) -> request_id::Origin {
         match self {
             Self::RunRest => request_id::Origin::AgentRuns,
-            Self::Mcp => request_id::Origin::Mcp,
+            Self::Mcp | Self::WorkspaceMcp => request_id::Origin::Mcp,
             Self::Workers
             | Self::Workspace
             | Self::Public
@@ -43,6 +44,7 @@ impl Surface {
             | Self::Mcp
             | Self::Workers
             | Self::Workspace
+            | Self::WorkspaceMcp
             | Self::Public
             | Self::Pages
             | Self::SessionLane => PagesOf::Admitted,
@@ -52,7 +54,7 @@ impl Surface {
     /// The scopes that the challenge of a 401 names (`access` 4.1).
     pub(super) fn challenged_scopes(self) -> &'static str {
         match self {
-            Self::Workspace => FLOOR,
+            Self::Workspace | Self::WorkspaceMcp => FLOOR,
             Self::RunRest
             | Self::Mcp
             | Self::Workers
@@ -69,6 +71,7 @@ impl Surface {
         match self {
             Self::RunRest => Some("/.well-known/oauth-protected-resource"),
             Self::Mcp => Some("/.well-known/oauth-protected-resource/mcp"),
+            Self::WorkspaceMcp => Some("/.well-known/oauth-protected-resource/workspace/mcp"),
             Self::Workspace => Some("/.well-known/oauth-protected-resource/api/v1/workspaces"),
             Self::Workers | Self::Public | Self::Pages | Self::SessionLane | Self::Issuer => None,
         }

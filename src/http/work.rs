@@ -32,7 +32,9 @@ use crate::app::work::operations::{Haste, Keyed, OPERATIONS, Operation, Who, of_
 use crate::app::work::{Ask, policy};
 use crate::strict_json;
 
+pub(crate) use answer::envelope;
 pub(super) use answer::{limited, problem};
+pub(crate) use identity::bearer;
 
 /// Every route of this door.
 pub fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {

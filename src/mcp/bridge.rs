@@ -17,10 +17,11 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::handler::AgentTools;
-use super::{catalog, envelope, internal};
+use super::handler::DoorTools;
+use super::{Face, envelope, internal};
 use crate::app::caller::Caller;
 use crate::app::problem::{Code, Problem};
+use crate::app::work::caller::WorkCaller;
 use crate::http::door::Doors;
 use crate::http::pipeline::values;
 
@@ -39,11 +40,28 @@ const INNER_HOST: &str = "localhost";
 #[derive(Debug, Clone)]
 pub struct Turn {
     pub door: Arc<Doors>,
-    pub caller: Arc<Caller>,
+    pub asking: Asking,
+    pub request_id: String,
     /// The request's id as logs may show it.
     pub logged_id: String,
     /// Raised when the caller's credential died in the middle: that is no result of a tool.
     pub ended: Arc<AtomicBool>,
+}
+
+/// Who asks, and with that at which face.
+#[derive(Debug, Clone)]
+pub enum Asking {
+    Agent(Arc<Caller>),
+    Workspace(Arc<WorkCaller>),
+}
+
+impl Asking {
+    pub fn face(&self) -> Face {
+        match self {
+            Self::Agent(_) => Face::Agent,
+            Self::Workspace(_) => Face::Workspace,
+        }
+    }
 }
 
 /// What became of one message.
@@ -61,16 +79,19 @@ struct Outcome {
     error: Option<IgnoredAny>,
 }
 
-type Service = StreamableHttpService<AgentTools, NeverSessionManager>;
+type Service = StreamableHttpService<DoorTools, NeverSessionManager>;
 
-static SERVICE: LazyLock<Service> = LazyLock::new(|| {
+static AGENT: LazyLock<Service> = LazyLock::new(|| service(Face::Agent));
+static WORKSPACE: LazyLock<Service> = LazyLock::new(|| service(Face::Workspace));
+
+fn service(face: Face) -> Service {
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts([INNER_HOST])
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_sse_keep_alive(None);
-    StreamableHttpService::new(|| Ok(AgentTools), Arc::default(), config)
-});
+    StreamableHttpService::new(move || Ok(DoorTools(face)), Arc::default(), config)
+}
 
 pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Result<Answer, Problem> {
     let method = message["method"].as_str().unwrap_or_default();
@@ -111,8 +132,13 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
     }
     let mut inner = inner.body(Full::<Bytes>::from(text)).map_err(internal)?;
     let ended = Arc::clone(&turn.ended);
+    let face = turn.asking.face();
+    let service = match face {
+        Face::Agent => &AGENT,
+        Face::Workspace => &WORKSPACE,
+    };
     inner.extensions_mut().insert(turn);
-    let response = SERVICE.handle(inner).await;
+    let response = service.handle(inner).await;
     if ended.load(Ordering::Acquire) {
         return Err(Problem::new(Code::CredentialEnded));
     }
@@ -133,7 +159,7 @@ pub async fn dispatch(turn: Turn, outer: &HttpRequest, message: &Value) -> Resul
         return Ok(Answer::Json(status, body));
     }
     let mut answer: Value = serde_json::from_slice(&body).map_err(internal)?;
-    put_back(&mut answer);
+    put_back(face, &mut answer);
     if let Some(error) = answer.get_mut("error") {
         plain(error);
     }
@@ -206,8 +232,8 @@ fn plain_text(code: i64) -> &'static str {
 }
 
 /// The members of a tool that rmcp's type has no place for.
-fn put_back(answer: &mut Value) {
+fn put_back(face: Face, answer: &mut Value) {
     if let Some(tools) = answer.pointer_mut("/result/tools") {
-        *tools = catalog::listed().into();
+        *tools = face.listed().into();
     }
 }

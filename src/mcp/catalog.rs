@@ -8,6 +8,13 @@ use super::schema;
 use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
 use crate::http::permits::Demand;
 
+pub const INSTRUCTIONS: &str = "Start a run with helix_run_start and keep its run_id: every other tool asks for it. \
+    Start, continue and cancel take an idempotency_key; send the same one again to repeat a request safely. Continue \
+    and cancel also take expected_version, the version you saw last; after version_conflict inspect the run and try \
+    again. completion_status says whether the work is done, terminal_authority_status whether its result may stand \
+    as an answer: a result is not an answer unless that is authorized. Each continue spends one step of the run's \
+    budget.";
+
 /// What a tool does when it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunOperation {

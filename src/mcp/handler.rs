@@ -1,7 +1,6 @@
 //! What rmcp asks of a server: who it is, which tools it has, and to call one.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
 use rmcp::ErrorData;
@@ -14,44 +13,31 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 
-use super::bridge::Turn;
-use super::{catalog, envelope, tools};
+use super::bridge::{Asking, Turn};
+use super::{Face, catalog, envelope, tools, work};
 use crate::app::problem::{Code, Problem};
 use crate::app::redaction;
 use crate::http::respond;
-use crate::http::surface::Surface;
+use crate::http::work::envelope as envelope_of_work;
 
-/// Clients of the contract require exactly this name on `/mcp` (`agent-api` 10.3).
-const NAME: &str = "casimirbot-helix-agent";
 const VERSION: &str = "1.0.0";
 /// How long clients may keep what they were told of this server: it changes with a release.
 const FRESH_MS: u64 = 300_000;
-const INSTRUCTIONS: &str = "Start a run with helix_run_start and keep its run_id: every other tool asks for it. \
-    Start, continue and cancel take an idempotency_key; send the same one again to repeat a request safely. Continue \
-    and cancel also take expected_version, the version you saw last; after version_conflict inspect the run and try \
-    again. completion_status says whether the work is done, terminal_authority_status whether its result may stand \
-    as an answer: a result is not an answer unless that is authorized. Each continue spends one step of the run's \
-    budget.";
-
 /// Stateless: what a call needs comes with its request.
 #[derive(Debug, Clone, Copy)]
-pub struct AgentTools;
+pub struct DoorTools(pub Face);
 
-static LISTED: LazyLock<Vec<ListedTool>> = LazyLock::new(|| {
-    // What rmcp's type does not know is put back by the bridge.
-    let known = |tool: &Value| serde_json::from_value(tool.clone()).ok();
-    catalog::listed().iter().filter_map(known).collect()
-});
-
-impl rmcp::ServerHandler for AgentTools {
+impl rmcp::ServerHandler for DoorTools {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_tools();
+        let capabilities = if self.0.tells_of_changes() {
+            capabilities.enable_tool_list_changed().build()
+        } else {
+            capabilities.build()
+        };
         let mut info = ServerConfig::new(capabilities);
-        info.server_info = Implementation::new(NAME, VERSION);
-        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info.server_info = Implementation::new(self.0.name(), VERSION);
+        info.instructions = Some(self.0.instructions().to_owned());
         info
     }
 
@@ -90,7 +76,7 @@ impl rmcp::ServerHandler for AgentTools {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut listed = ListToolsResult::with_all_items(LISTED.clone());
+        let mut listed = ListToolsResult::with_all_items(self.0.known().to_vec());
         // The same for everybody, whatever their scopes (`access` 11).
         listed.ttl_ms = Some(FRESH_MS);
         listed.cache_scope = Some(CacheScope::Public);
@@ -98,7 +84,8 @@ impl rmcp::ServerHandler for AgentTools {
     }
 
     fn get_tool(&self, name: &str) -> Option<ListedTool> {
-        LISTED.iter().find(|tool| tool.name == name).cloned()
+        let mut known = self.0.known().iter();
+        known.find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -106,16 +93,26 @@ impl rmcp::ServerHandler for AgentTools {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = catalog::named(&request.name) else {
-            let message = "There is no such tool.";
-            return Err(ErrorData::new(ErrorCode::INVALID_PARAMS, message, None));
-        };
         let parts = context.extensions.get::<http::request::Parts>();
         let Some(turn) = parts.and_then(|parts| parts.extensions.get::<Turn>()) else {
             return Err(ErrorData::internal_error("the request has no caller", None));
         };
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let called = tools::call(&turn.door.runs, &turn.caller, tool, &arguments).await;
+        let unknown = || {
+            let message = "There is no such tool.";
+            ErrorData::new(ErrorCode::INVALID_PARAMS, message, None)
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let called = match &turn.asking {
+            Asking::Agent(caller) => {
+                let tool = catalog::named(&request.name).ok_or_else(unknown)?;
+                let arguments = Value::Object(arguments);
+                tools::call(&turn.door.runs, caller, tool, &arguments).await
+            }
+            Asking::Workspace(caller) => {
+                let tool = work::named(&request.name).ok_or_else(unknown)?;
+                work::call(&turn.door, caller, tool, arguments).await
+            }
+        };
         let result = match called {
             Ok(value) => carrying(CallToolResult::success(Vec::new()), value),
             Err(problem) => failed(turn, &problem),
@@ -126,13 +123,17 @@ impl rmcp::ServerHandler for AgentTools {
 
 /// A failure as a result: the run error envelope, and the challenge where a scope is missing.
 fn failed(turn: &Turn, problem: &Problem) -> CallToolResult {
-    if problem.code == Code::CredentialEnded {
+    if matches!(problem.code, Code::CredentialEnded | Code::Unauthorized) {
         turn.ended.store(true, Ordering::Release);
     }
-    let value = respond::envelope(problem, None);
+    let face = turn.asking.face();
+    let value = match face {
+        Face::Agent => respond::envelope(problem, None),
+        Face::Workspace => envelope_of_work(problem, &turn.request_id),
+    };
     let mut result = carrying(CallToolResult::error(Vec::new()), value);
     if problem.code == Code::InsufficientScope
-        && let Some(challenge) = respond::challenge(problem, Surface::Mcp, &turn.door.base)
+        && let Some(challenge) = respond::challenge(problem, face.surface(), &turn.door.base)
     {
         let mut meta = MetaObject::default();
         meta.insert("mcp/www_authenticate".to_owned(), json!([challenge]));
@@ -163,8 +164,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_of_the_catalogue_is_known_to_rmcp() {
-        let names = LISTED.iter().map(|tool| tool.name.as_ref());
-        assert!(names.eq(catalog::TOOLS.iter().map(|tool| tool.name)));
+    fn every_tool_of_a_face_is_known_to_rmcp() {
+        for face in Face::ALL {
+            let names = face.known().iter().map(|tool| tool.name.as_ref());
+            let listed = face.listed().iter();
+            assert!(names.eq(listed.map(|tool| tool["name"].as_str().unwrap())));
+        }
     }
 }

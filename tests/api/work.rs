@@ -6,6 +6,7 @@ mod client;
 mod decisions;
 mod doors;
 mod humans;
+mod mcp;
 mod members;
 pub mod person;
 mod projects;

@@ -29,6 +29,15 @@ pub fn admit(caller: &WorkCaller, operation: &Operation) -> Result<(), Problem> 
     Ok(())
 }
 
+/// What everybody needs who is no person.
+pub fn floor(caller: &WorkCaller) -> Result<(), Problem> {
+    if matches!(caller.kind, CallerKind::Human(_)) || caller.holds(FLOOR) {
+        Ok(())
+    } else {
+        Err(missing(&[FLOOR]))
+    }
+}
+
 /// The person behind a caller, or the one answer every agent gets.
 pub fn human(caller: &WorkCaller) -> Result<HumanCaller<'_>, Problem> {
     match &caller.kind {

@@ -14,6 +14,7 @@ use crate::app::access::clients::Proven;
 use crate::app::access::grants::{Introspected, RedeemError};
 use crate::app::problem::Problem;
 use crate::auth::oauth::token_request::Introspection;
+use crate::http::arrival;
 use crate::http::door::{Apps, Door, Doors};
 use crate::http::permits::Demand;
 use crate::http::pipeline::{self, Stop, values};
@@ -36,7 +37,7 @@ async fn answer(
     payload: Payload,
 ) -> Result<HttpResponse, Stop> {
     let apps = apps(door)?;
-    pipeline::count_address(door, request, &apps.questions)?;
+    arrival::count_address(door, request, &apps.questions)?;
     let form = match form(door, request, payload).await? {
         Ok(form) => form,
         Err(error) => return Ok(token_refused(error)),

@@ -37,18 +37,25 @@ fn row(code: Code) -> Row {
     Row { code: word, ..row }
 }
 
-pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpResponse {
+/// The error envelope.
+pub fn envelope(problem: &Problem, request_id: &str) -> Value {
     let row = row(problem.code);
     let mut body = json!({
         "schema": SCHEMA,
         "error": row.code,
         "message": problem.message,
-        "request_id": exchange.request_id,
+        "request_id": request_id,
         "retryable": row.retryable,
     });
     if let Some(details) = &problem.details {
         body["details"] = details.clone();
     }
+    body
+}
+
+pub fn problem(problem: &Problem, exchange: &Exchange, base: &BaseUrl) -> HttpResponse {
+    let row = row(problem.code);
+    let body = envelope(problem, &exchange.request_id);
     let mut response = HttpResponse::build(status(row.status));
     if let Some(seconds) = problem.retry_after {
         response.insert_header((header::RETRY_AFTER, seconds.to_string()));

@@ -23,10 +23,19 @@ pub(super) async fn of(
     request: &HttpRequest,
     demand: Demand,
 ) -> Result<WorkCaller, Problem> {
-    let authorization: Vec<&[u8]> = values(request, "authorization").collect();
-    if authorization.is_empty() {
+    if values(request, "authorization").next().is_none() {
         return person(door, request, demand).await;
     }
+    bearer(door, request, demand).await
+}
+
+/// The app or named token behind a request.
+pub(crate) async fn bearer(
+    door: &Arc<Doors>,
+    request: &HttpRequest,
+    demand: Demand,
+) -> Result<WorkCaller, Problem> {
+    let authorization: Vec<&[u8]> = values(request, "authorization").collect();
     match issued_bearer::presented(KIND, &authorization) {
         Ok(hash) => {
             let _turn = door.permits.come_in(demand).await?;
