@@ -14,6 +14,7 @@ mod schema;
 mod tools;
 mod work;
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -45,8 +46,10 @@ const REQUEST_HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol
 pub fn configure(config: &mut ServiceConfig) {
     for face in Face::ALL {
         let post = move |door: Door, request, payload| post(face, door, request, payload);
-        let preflight = move |door: Door, request| preflight(face, door, request);
-        let wrong_method = move |door: Door, request| wrong_method(face, door, request);
+        let preflight =
+            move |door: Door, request: HttpRequest| ready(preflight(face, &door, &request));
+        let wrong_method =
+            move |door: Door, request: HttpRequest| ready(wrong_method(face, &door, &request));
         config.service(
             web::resource(face.path())
                 .route(web::post().to(post))
@@ -72,30 +75,30 @@ async fn post(
 }
 
 /// What a browser asks before it lets a page send a message.
-async fn preflight(face: Face, Door(door): Door, request: HttpRequest) -> HttpResponse {
+fn preflight(face: Face, Door(door): &Door, request: &HttpRequest) -> HttpResponse {
     let started = Instant::now();
-    let mut exchange = Exchange::of(&door, &request, face.surface());
-    let answered = arrival::check(&door, &request, &mut exchange).map(|()| {
+    let mut exchange = Exchange::of(door, request, face.surface());
+    let answered = arrival::check(door, request, &mut exchange).map(|()| {
         HttpResponse::NoContent()
             .insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "POST"))
             .insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS))
             .insert_header((header::ACCESS_CONTROL_MAX_AGE, "600"))
             .finish()
     });
-    pipeline::conclude(&door, &request, &exchange, answered, started)
+    pipeline::conclude(door, request, &exchange, answered, started)
 }
 
 /// Answered before anybody is asked who they are (`access` 11).
-async fn wrong_method(face: Face, Door(door): Door, request: HttpRequest) -> HttpResponse {
+fn wrong_method(face: Face, Door(door): &Door, request: &HttpRequest) -> HttpResponse {
     let started = Instant::now();
-    let mut exchange = Exchange::of(&door, &request, face.surface());
-    let answered = arrival::check(&door, &request, &mut exchange).map(|()| {
+    let mut exchange = Exchange::of(door, request, face.surface());
+    let answered = arrival::check(door, request, &mut exchange).map(|()| {
         let mut response = refusal(405, -32000, "Only POST is available here.");
         let post = HeaderValue::from_static("POST");
         response.headers_mut().insert(header::ALLOW, post);
         response
     });
-    pipeline::conclude(&door, &request, &exchange, answered, started)
+    pipeline::conclude(door, request, &exchange, answered, started)
 }
 
 async fn answer(

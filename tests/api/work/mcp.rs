@@ -139,31 +139,9 @@ fn keyed(twin: &Twin, key: &str) -> Value {
     Value::Object(arguments)
 }
 
-#[tokio::test]
-async fn a_tool_answers_what_its_route_answers_and_a_key_counts_at_both() {
-    let app = TestApp::start().await;
-    let owner = Person::owner(&app).await;
-    let wish = json!({"name": "harness", "scopes": ["brief:write"], "reach": {"kind": "all"}});
-    let made = owner.post("/tokens", &wish).await.ok(201).body;
-    let agent = Agent {
-        app: &app,
-        workspace: owner.workspace.clone(),
-        token: text(&made["token"]),
-    };
-    let tools = listed(&agent).await;
-    let project = agent.project("tides").await;
-    let repository =
-        json!({"name": "tide", "url": "https://git.example/tide", "project_ids": [project]});
-    let repository = owner.post("/repositories", &repository).await.ok(201).body;
+/// Each tool, well asked and badly.
+fn twins(project: &str, repository: &str, brief: &str, first: &str) -> Vec<Twin> {
     let p = format!("/projects/{project}");
-    let new = json!({"title": "Tide tables", "body": "# One", "summary": "first"});
-    let created = agent
-        .post(&format!("{p}/briefs"), "brief-one-key", &new)
-        .await
-        .ok(201)
-        .body;
-    let brief = text(&created["brief"]["brief_id"]);
-    let first = text(&created["proposal"]["proposal_id"]);
     let b = format!("{p}/briefs/{brief}");
     let of = |tool, arguments: Value, method: Method, rest: &str, body: Value| Twin {
         tool,
@@ -174,7 +152,7 @@ async fn a_tool_answers_what_its_route_answers_and_a_key_counts_at_both() {
     };
     let get = |tool, arguments, rest: &str| of(tool, arguments, Method::GET, rest, Value::Null);
     let unknown = "brf_00000000-0000-0000-0000-000000000001";
-    let twins = [
+    vec![
         get("workspace_get", json!({}), ""),
         get("project_list", json!({"limit": 1}), "/projects?limit=1"),
         of(
@@ -186,10 +164,10 @@ async fn a_tool_answers_what_its_route_answers_and_a_key_counts_at_both() {
         ),
         of(
             "project_codebase_link",
-            json!({"project_id": project, "repository_id": repository["repository_id"], "expected_version": 1}),
+            json!({"project_id": project, "repository_id": repository, "expected_version": 1}),
             Method::POST,
             &format!("{p}/codebase-link"),
-            json!({"repository_id": repository["repository_id"], "expected_version": 1}),
+            json!({"repository_id": repository, "expected_version": 1}),
         ),
         get(
             "brief_list",
@@ -247,7 +225,67 @@ async fn a_tool_answers_what_its_route_answers_and_a_key_counts_at_both() {
             "/projects",
             json!({"name": "x", "more": 1}),
         ),
-    ];
+    ]
+}
+
+/// The same but for what tells one answer from its repetition.
+#[track_caller]
+fn check_equal(twin: &Twin, rest: &Answer, tool: &Value) {
+    let failed = rest.status >= 400;
+    assert_eq!(
+        tool["isError"] == true,
+        failed,
+        "{}: {tool}\n{}",
+        twin.tool,
+        rest.text
+    );
+    let (mut ours, mut theirs) = (tool["structuredContent"].clone(), rest.body.clone());
+    if failed {
+        for side in [&mut ours, &mut theirs] {
+            side["request_id"] = Value::Null;
+        }
+    } else if twin.method == Method::POST {
+        let mut replayed = [&ours, &theirs].map(|side| side["idempotency_replayed"] == true);
+        replayed.sort_unstable();
+        assert_eq!(replayed, [false, true], "{}", twin.tool);
+        for side in [&mut ours, &mut theirs] {
+            side["idempotency_replayed"] = Value::Null;
+        }
+    }
+    assert_eq!(ours, theirs, "{}", twin.tool);
+}
+
+#[tokio::test]
+async fn a_tool_answers_what_its_route_answers_and_a_key_counts_at_both() {
+    let app = TestApp::start().await;
+    let owner = Person::owner(&app).await;
+    let wish = json!({"name": "harness", "scopes": ["brief:write"], "reach": {"kind": "all"}});
+    let made = owner.post("/tokens", &wish).await.ok(201).body;
+    let agent = Agent {
+        app: &app,
+        workspace: owner.workspace.clone(),
+        token: text(&made["token"]),
+    };
+    let tools = listed(&agent).await;
+    let project = agent.project("tides").await;
+    let repository =
+        json!({"name": "tide", "url": "https://git.example/tide", "project_ids": [project]});
+    let repository = owner.post("/repositories", &repository).await.ok(201).body;
+    let p = format!("/projects/{project}");
+    let new = json!({"title": "Tide tables", "body": "# One", "summary": "first"});
+    let created = agent
+        .post(&format!("{p}/briefs"), "brief-one-key", &new)
+        .await
+        .ok(201)
+        .body;
+    let brief = text(&created["brief"]["brief_id"]);
+    let first = text(&created["proposal"]["proposal_id"]);
+    let twins = twins(
+        &project,
+        &text(&repository["repository_id"]),
+        &brief,
+        &first,
+    );
     for (number, twin) in twins.iter().enumerate() {
         let key = format!("twin-number-{number}");
         // Each face is first in turn.
@@ -261,28 +299,7 @@ async fn a_tool_answers_what_its_route_answers_and_a_key_counts_at_both() {
             let tool = call(&agent, &tools, twin.tool, &keyed(twin, &key)).await;
             (over_rest(&agent, twin, &key).await, tool)
         };
-        let failed = rest.status >= 400;
-        assert_eq!(
-            tool["isError"] == true,
-            failed,
-            "{}: {tool}\n{}",
-            twin.tool,
-            rest.text
-        );
-        let (mut ours, mut theirs) = (tool["structuredContent"].clone(), rest.body.clone());
-        if failed {
-            for side in [&mut ours, &mut theirs] {
-                side["request_id"] = Value::Null;
-            }
-        } else if twin.method == Method::POST {
-            let mut replayed = [&ours, &theirs].map(|side| side["idempotency_replayed"] == true);
-            replayed.sort_unstable();
-            assert_eq!(replayed, [false, true], "{}", twin.tool);
-            for side in [&mut ours, &mut theirs] {
-                side["idempotency_replayed"] = Value::Null;
-            }
-        }
-        assert_eq!(ours, theirs, "{}", twin.tool);
+        check_equal(twin, &rest, &tool);
     }
     app.finish().await;
 }
