@@ -17,7 +17,9 @@ mod moment;
 pub mod security;
 pub mod setup;
 pub mod sign_in;
+pub mod tokens;
 pub mod visit;
+pub mod workspaces;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -44,12 +46,24 @@ pub const PAGES: [(&str, Page); 5] = [
 ];
 
 /// Pages and forms of people.
-pub const ROUTES: [(&str, &str); 21] = [
+pub const ROUTES: [(&str, &str); 33] = [
     ("GET", "/"),
     ("GET", "/setup/{link}"),
     ("POST", "/setup/{link}"),
     ("GET", "/invite/{link}"),
     ("POST", "/invite/{link}"),
+    ("GET", "/workspaces"),
+    ("GET", "/workspaces/{workspace}"),
+    ("POST", "/workspaces/{workspace}/projects"),
+    ("POST", "/workspaces/{workspace}/invites"),
+    ("POST", "/workspaces/{workspace}/connections/revoke"),
+    ("GET", "/workspaces/{workspace}/tokens"),
+    ("POST", "/workspaces/{workspace}/tokens"),
+    ("POST", "/workspaces/{workspace}/tokens/unlock"),
+    ("POST", "/workspaces/{workspace}/tokens/rotate"),
+    ("POST", "/workspaces/{workspace}/tokens/revoke"),
+    ("GET", "/workspace-invites/{link}"),
+    ("POST", "/workspace-invites/{link}"),
     ("GET", "/sign-in"),
     ("POST", "/sign-in"),
     ("POST", "/sign-out"),
@@ -88,6 +102,8 @@ pub fn configure(config: &mut ServiceConfig) {
     home::configure(config);
     setup::configure(config);
     invite::configure(config);
+    tokens::configure(config);
+    workspaces::configure(config);
     sign_in::configure(config);
 }
 

@@ -8,6 +8,7 @@ mod doors;
 mod humans;
 mod mcp;
 mod members;
+mod pages;
 pub mod person;
 mod projects;
 mod reach;

@@ -121,6 +121,11 @@ impl Haste {
     }
 }
 
+/// The row of a name.
+pub fn named(name: &str) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|one| one.name == name)
+}
+
 /// The row of a route, by its pattern.
 pub fn of_route(method: &str, path: &str) -> Option<&'static Operation> {
     OPERATIONS
