@@ -5,6 +5,7 @@ import { chromium } from "playwright-core";
 import * as journeys from "./journeys.mjs";
 import { Person } from "./person.mjs";
 import { Server } from "./server.mjs";
+import { workspace } from "./workspace.mjs";
 
 const WAYS = [
   { scripts: true, colours: "light", width: 1280, keyboard: false },
@@ -30,6 +31,7 @@ async function everything(binary, browser, way, faults) {
     const ebb = await journeys.consentSignedOut(ada, anew);
     await journeys.colours(ada);
     await journeys.connections(ada, tide);
+    await workspace(ada);
     await journeys.sessions(ada, anew);
     await journeys.open(anew);
     await ada.leave();
