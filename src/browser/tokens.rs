@@ -44,7 +44,7 @@ struct Tokens<'a> {
     here: &'a str,
     done: Option<&'a str>,
     fault: Option<&'a str>,
-    tokens: Vec<Card>,
+    cards: Vec<Card>,
     wish: Wish,
     scopes: Vec<Choice>,
     projects: Vec<Choice>,
@@ -289,7 +289,7 @@ async fn show(
         here: &here,
         done,
         fault,
-        tokens: listed["tokens"]
+        cards: listed["tokens"]
             .as_array()
             .map_or_else(Vec::new, |all| all.iter().map(card).collect()),
         wish: wish_of(form),

@@ -4,6 +4,7 @@
 //! What must stay true: an operation without a row does not exist; a row says all scopes of its
 //! operation, and whether only a person may do it.
 
+mod rows;
 mod table;
 
 use helix_aggregates::access::workspace::command::Role;
