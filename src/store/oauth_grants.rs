@@ -30,16 +30,6 @@ pub async fn place(reads: &ReadPool, grant: Uuid) -> Result<Option<GrantPlace>, 
     }))
 }
 
-/// Grants of an account that have neither ended nor expired.
-pub async fn count(pool: &PgPool, account: Uuid) -> Result<i64, StoreError> {
-    let query = sqlx::query_scalar(
-        "select count(*) from access.oauth_grant g join access.ledger l on l.row_id = g.row_id
-          where g.account_id = $1 and l.revoked_at_ms is null and l.expires_at_ms > es.now_ms()",
-    )
-    .bind(account);
-    in_time(query.fetch_one(pool)).await
-}
-
 /// Earlier grants at the door of `new` to the same app: the same client, or another registration of
 /// the same name.
 pub async fn earlier(

@@ -85,6 +85,9 @@ impl From<StoreError> for GrantsError {
         if matches!(error, StoreError::PassphraseChanged) {
             return Self::PassphraseChanged;
         }
+        if matches!(error, StoreError::Full) {
+            return Self::TooMany;
+        }
         Self::Store(error)
     }
 }
@@ -199,9 +202,6 @@ impl Grants {
         decision: &Decision<'_>,
     ) -> Result<SecretString, GrantsError> {
         let account = proved.account;
-        if oauth_grants::count(&self.core.pool, account.uuid()).await? >= MOST {
-            return Err(GrantsError::TooMany);
-        }
         let door = decision.request.door();
         let rests_on = match door {
             Door::Agent => Some(self.bind(account).await?),
@@ -263,6 +263,11 @@ impl Grants {
                 at_ms,
             }),
             LedgerChange::Grant(GrantChange::Give(Box::new(row))),
+            LedgerChange::Grant(GrantChange::MustHold {
+                new: id,
+                replaces: decision.earlier == Earlier::Replaced,
+                most: MOST,
+            }),
             LedgerChange::Grant(GrantChange::IssueCode(code_row)),
         ];
         ledger.extend(must);

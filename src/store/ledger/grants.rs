@@ -7,8 +7,20 @@ use uuid::Uuid;
 pub enum GrantChange {
     Give(Box<GrantRow>),
     IssueCode(CodeRow),
-    Pause { row_id: Uuid, at_ms: i64 },
-    Resume { row_id: Uuid },
+    /// Refused as `Full` when the account has more live grants than this with the new one, which may take
+    /// the place of some.
+    MustHold {
+        new: Uuid,
+        replaces: bool,
+        most: i64,
+    },
+    Pause {
+        row_id: Uuid,
+        at_ms: i64,
+    },
+    Resume {
+        row_id: Uuid,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -47,6 +59,17 @@ pub(super) async fn apply(
     match change {
         GrantChange::Give(grant) => give(conn, grant).await,
         GrantChange::IssueCode(code) => issue_code(conn, code).await,
+        GrantChange::MustHold {
+            new,
+            replaces,
+            most,
+        } => sqlx::query("select access.must_hold_grants($1, $2, $3)")
+            .bind(new)
+            .bind(replaces)
+            .bind(most)
+            .execute(conn)
+            .await
+            .map(drop),
         GrantChange::Pause { row_id, at_ms } => sqlx::query(
             "update access.ledger set paused_at_ms = $2
               where row_id = $1 and paused_at_ms is null",

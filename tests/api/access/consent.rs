@@ -3,6 +3,7 @@ use reqwest::Url;
 
 use super::app::{OAuthApp, Pair, REDIRECT, RUN_SCOPES, parameter, runs};
 use super::browser::{Browser, EMAIL, PASSPHRASE, field};
+use crate::races::beside::Beside;
 
 #[tokio::test]
 async fn an_app_that_is_allowed_reads_the_accounts_runs() {
@@ -168,4 +169,39 @@ async fn faults_of_a_request_are_a_page_until_the_redirect_is_known_and_then_an_
         .ask(&browser, &[("redirect_uri", "http://127.0.0.1:51999/back")])
         .await
         .ok(200);
+}
+
+#[tokio::test]
+async fn a_full_account_connects_no_further_app_but_an_app_takes_its_own_place() {
+    let app = TestApp::issuing().await;
+    let mut browser = Browser::of_owner(&app).await;
+    let (tide, _) = OAuthApp::connected(&app, &mut browser, "Tide").await;
+    Beside::open(&app)
+        .await
+        .run(
+            "with made as (
+                 insert into access.ledger (row_id, kind, door, account_id, created_at_ms, expires_at_ms, rests_on, scopes)
+                 select gen_random_uuid(), l.kind, l.door, l.account_id, l.created_at_ms, l.expires_at_ms, l.rests_on, l.scopes
+                   from access.ledger l join access.oauth_grant g on g.row_id = l.row_id, generate_series(1, 199)
+                 returning row_id)
+             insert into access.oauth_grant (row_id, account_id, door, client_id, app_mac, key_id, body, given_at_ms)
+             select m.row_id, g.account_id, g.door, 'other ' || m.row_id,
+                    decode(repeat(md5(m.row_id::text), 2), 'hex'), g.key_id, g.body, g.given_at_ms
+               from made m, (select * from access.oauth_grant) g",
+        )
+        .await;
+    let ebb = OAuthApp::register(&app, "Ebb").await;
+    let page = ebb.ask(&browser, &[]).await.ok(200);
+    let handle = field(&page.text, "oauthreq");
+    let mut form = vec![
+        ("oauthreq", handle.as_str()),
+        ("passphrase", PASSPHRASE),
+        ("action", "allow"),
+    ];
+    form.extend(RUN_SCOPES.split(' ').map(|scope| ("scopes", scope)));
+    let refused = browser.submit("/authorize", &form).await.ok(409);
+    assert!(refused.text.contains("at most 200 connections"));
+    let code = tide.code_from(&mut browser).await;
+    tide.exchange(&code, &[]).await.ok(200);
+    app.finish().await;
 }
