@@ -8,6 +8,7 @@ use actix_web::http::StatusCode;
 use actix_web::web::{self, Path, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
+use helix_aggregates::ids::WorkspaceId;
 use serde_json::{Value, json};
 
 use super::connections::person_of;
@@ -140,6 +141,9 @@ async fn unlock(
     workspace: Path<String>,
 ) -> HttpResponse {
     visit::posted(&door, &request, payload, FORM, async |visit, form| {
+        // Only an id leads on: anything else is a text of whoever made the link.
+        let known = WorkspaceId::parse(&workspace);
+        known.map_err(|_| Problem::new(Code::NoSuchPath))?;
         let person = person_of(visit)?;
         let origin = visit.origin(&person.email);
         let passphrase = form.secret("passphrase");

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::Work;
 use super::caller::{CallerKind, WorkCaller};
-use super::operations::{Keyed, Op, Operation};
+use super::operations::{Op, Operation};
 use super::perform::{Answer, Ask};
 use super::site::{Site, asker_of, workspace_owner};
 use crate::app::problem::{Code, Problem};
@@ -304,10 +304,12 @@ fn client(caller: &WorkCaller) -> &str {
 }
 
 fn action(operation: &Operation) -> Action {
-    match (operation.op, operation.keyed) {
-        (Op::BriefCreate | Op::ProposalCreate, _) => Action::Propose,
-        _ if operation.method == "GET" => Action::Read,
-        (_, Keyed::Yes | Keyed::No) => Action::Write,
+    if matches!(operation.op, Op::BriefCreate | Op::ProposalCreate) {
+        Action::Propose
+    } else if operation.method == "GET" {
+        Action::Read
+    } else {
+        Action::Write
     }
 }
 

@@ -142,6 +142,9 @@ async fn tokens_are_behind_a_passphrase_entered_a_short_while_ago() {
         .await
         .ok(303);
     owner.browser.press(&tokens, &form).await.ok(200);
+    let elsewhere = "/workspaces/x%0d%0aset-cookie:%20a=b/tokens/unlock";
+    let passphrase = [("passphrase", PASSPHRASE)];
+    owner.browser.press(elsewhere, &passphrase).await.ok(404);
     app.finish().await;
 }
 
