@@ -32,6 +32,8 @@ const PATIENCE: Patience = Patience {
 const DRAIN: u64 = 10;
 /// Open connections a worker thread serves at once.
 const CONNECTIONS: usize = 4_096;
+/// Connections that may wait to be accepted; the system may allow fewer (`net.core.somaxconn`).
+const BACKLOG: i32 = 4_096;
 
 /// Serves the doors on a bound listener. Signals are the caller's business.
 pub fn doors(
@@ -117,6 +119,9 @@ async fn exposition(metrics: Data<Metrics>) -> HttpResponse {
 /// Binds without listening to anyone yet, so that a taken port is reported before anything starts.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
+    // The standard library lets 128 wait. Whoever comes on top of that believes to be connected and never
+    // hears of the server again.
+    rustix::net::listen(&listener, BACKLOG)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
