@@ -1,5 +1,5 @@
 //! Accounts, what they allow to apps, the bindings that let an outside identity act for one, the
-//! endpoints that are told of its runs, workspaces with their briefs and their record, and the
+//! endpoints that are told of its runs, workspaces with their briefs, reviews and record, and the
 //! tokens of workspaces and workers.
 
 pub mod account;
@@ -9,6 +9,7 @@ pub mod author;
 pub mod brief;
 pub mod grant;
 pub mod reach;
+pub mod review;
 pub mod scopes;
 pub mod token;
 pub mod webhook;

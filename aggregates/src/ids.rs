@@ -104,6 +104,22 @@ uuid_id!(
     ProposalId, "prop_", "proposal_id"
 );
 uuid_id!(
+    /// A review. Its UUID is the id of its event stream, and of the run that it is.
+    ReviewId, "rev_", "review_id"
+);
+uuid_id!(
+    /// One step of one review.
+    StepId, "step_", "step_id"
+);
+uuid_id!(
+    /// One caller's hold on one step.
+    ClaimId, "clm_", "claim_id"
+);
+uuid_id!(
+    /// One finding of one review.
+    FindingId, "fnd_", "finding_id"
+);
+uuid_id!(
     /// A named token of a workspace. Its UUID is the id of its event stream and ledger row.
     TokenId, "tok_", "token_id"
 );

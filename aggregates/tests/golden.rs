@@ -22,6 +22,8 @@ use helix_aggregates::access::brief::event::{BriefEvent, BriefReverted, Proposal
 use helix_aggregates::access::grant::command::Door;
 use helix_aggregates::access::grant::event::GrantEvent;
 use helix_aggregates::access::reach::Reach;
+use helix_aggregates::access::review::Review;
+use helix_aggregates::access::review::event::{ClaimEnd, ClaimEnded, GateDecided, ReviewEvent};
 use helix_aggregates::access::token::event::TokenEvent;
 use helix_aggregates::access::webhook::event::WebhookEvent;
 use helix_aggregates::access::webhook::kind::{TURNING_POINTS, ends_step};
@@ -119,6 +121,28 @@ shapes!(BRIEF, brief_file, BriefEvent;
     BriefEvent::Reverted(BriefReverted { reason: None, .. }) => "brief_reverted.1",
     BriefEvent::Reverted(BriefReverted { reason: Some(_), .. }) => "brief_reverted.1.reason",
 );
+
+shapes!(REVIEW, review_file, ReviewEvent;
+    ReviewEvent::Opened(_) => "review_opened.1",
+    ReviewEvent::StepClaimed(_) => "review_step_claimed.1",
+    ReviewEvent::LeaseExtended(_) => "review_lease_extended.1",
+    ReviewEvent::FindingsSubmitted(_) => "review_findings_submitted.1",
+    ReviewEvent::StepFinished(_) => "review_step_finished.1",
+    ReviewEvent::ClaimEnded(ClaimEnded { reason: ClaimEnd::Released, .. }) =>
+        "review_claim_ended.1.released",
+    ReviewEvent::ClaimEnded(ClaimEnded { reason: ClaimEnd::Expired, .. }) =>
+        "review_claim_ended.1.expired",
+    ReviewEvent::ClaimEnded(ClaimEnded { reason: ClaimEnd::Revoked, .. }) =>
+        "review_claim_ended.1.revoked",
+    ReviewEvent::GateDecided(decided) if is_plain(decided) => "review_gate_decided.1",
+    ReviewEvent::GateDecided(_) => "review_gate_decided.1.reason",
+    // Those of every run have their own files.
+    ReviewEvent::Run(_) => "run_started.1",
+);
+
+fn is_plain(decided: &GateDecided) -> bool {
+    decided.reason.is_none()
+}
 
 shapes!(GRANT, grant_file, GrantEvent;
     GrantEvent::Given(given) if given.boundary.door() == Door::Agent => "grant_given.1.agent",
@@ -228,6 +252,21 @@ fn every_brief_event_reads_back() {
 }
 
 #[test]
+fn every_review_event_reads_back() {
+    reads_back(REVIEW, review_file);
+}
+
+#[test]
+fn a_run_reads_alike_within_a_review() {
+    for file in RUN {
+        let stored = golden(file);
+        let event: ReviewEvent = serde_json::from_value(stored.clone()).unwrap();
+        assert!(matches!(event, ReviewEvent::Run(_)), "{file}");
+        assert_eq!(serde_json::to_value(&event).unwrap(), stored, "{file}");
+    }
+}
+
+#[test]
 fn every_grant_event_reads_back() {
     reads_back(GRANT, grant_file);
 }
@@ -260,6 +299,7 @@ fn no_golden_file_is_without_its_event() {
         ACCOUNT,
         BINDING,
         BRIEF,
+        REVIEW,
         GRANT,
         TOKEN,
         WEBHOOK,
@@ -407,4 +447,28 @@ fn an_old_brief_folds_to_the_state_it_meant() {
         (proposal.version, proposal.state.as_str()),
         (4, "committed")
     );
+}
+
+#[test]
+fn a_review_folds_to_the_state_it_meant() {
+    let mut review = Review::default();
+    let mut fold = |file: &str| {
+        review.evolve(&serde_json::from_value::<ReviewEvent>(golden(file)).unwrap());
+        review.clone()
+    };
+    fold("review_opened.1");
+    fold("run_started.1");
+    fold("continuation_received.1");
+    let claimed = fold("review_step_claimed.1");
+    assert_eq!(claimed.body().unwrap().state().as_str(), "claimed");
+    let extended = fold("review_lease_extended.1");
+    let lease = extended.body().unwrap().claim.unwrap().lease_expires_at;
+    assert_eq!(lease.to_string(), "2026-12-01T12:15:00.000Z");
+    fold("review_findings_submitted.1");
+    let finished = fold("review_step_finished.1");
+    let body = finished.body().unwrap();
+    assert_eq!(body.state().as_str(), "awaiting_gate");
+    assert_eq!(body.findings[0].text_at, 6);
+    let decided = fold("review_gate_decided.1.reason");
+    assert_eq!(decided.body().unwrap().gate(), 2);
 }

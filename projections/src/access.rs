@@ -2,4 +2,5 @@
 
 pub mod account_activity;
 pub mod brief;
+pub mod review;
 pub mod webhook_outbox;

@@ -1,11 +1,13 @@
 //! The inline projection: the summary of a stream, written by the flush that writes its events.
 
+use helix_aggregates::access::review::Body;
 use helix_aggregates::decider::Decider;
-use helix_aggregates::ids::BriefId;
+use helix_aggregates::ids::{BriefId, ReviewId};
 use helix_aggregates::time::Timestamp;
 use uuid::Uuid;
 
 use crate::access::brief::BriefRow;
+use crate::access::review::ReviewRow;
 
 /// What reads of a stream are answered from. The store seals `body` before it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,6 +35,19 @@ impl Inline for helix_aggregates::access::brief::Brief {
         Summary {
             body: row.and_then(|row| serde_json::to_vec(&row).ok()),
             ..Summary::default()
+        }
+    }
+}
+
+impl Inline for helix_aggregates::access::review::Review {
+    fn summary(&self, stream: Uuid) -> Summary {
+        let row = ReviewRow::of(self, ReviewId::new(stream));
+        Summary {
+            status: self
+                .body()
+                .map_or_else(String::new, |body| body.state().as_str().to_owned()),
+            due: self.body().and_then(Body::due),
+            body: row.and_then(|row| serde_json::to_vec(&row).ok()),
         }
     }
 }

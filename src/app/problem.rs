@@ -59,6 +59,9 @@ pub enum Code {
     AttemptFenced,
     LimitReached,
     ProposalClosed,
+    StepUnavailable,
+    ClaimLost,
+    ReviewClosed,
     ProjectArchived,
     RepositoryNotConnected,
     ScopePolicyNotConfigured,
@@ -80,7 +83,7 @@ pub struct Row {
 }
 
 impl Code {
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 48] = [
         Self::InvalidRequest,
         Self::BodyTooLarge,
         Self::EncodingNotSupported,
@@ -119,6 +122,9 @@ impl Code {
         Self::AttemptFenced,
         Self::LimitReached,
         Self::ProposalClosed,
+        Self::StepUnavailable,
+        Self::ClaimLost,
+        Self::ReviewClosed,
         Self::ProjectArchived,
         Self::RepositoryNotConnected,
         Self::ScopePolicyNotConfigured,
@@ -171,6 +177,9 @@ impl Code {
             Self::AttemptFenced => row("attempt_fenced", 409, "This attempt at the turn is over; claim another turn."),
             Self::LimitReached => row("limit_reached", 409, "There is no room for one more."),
             Self::ProposalClosed => row("proposal_closed", 409, "The proposal is closed."),
+            Self::StepUnavailable => again("step_unavailable", 409, "The step is done or in other hands, or the review waits at its gate."),
+            Self::ClaimLost => row("claim_lost", 409, "The claim is over, or is not yours."),
+            Self::ReviewClosed => row("review_closed", 409, "The review is completed, cancelled or failed."),
             Self::ProjectArchived => row("project_archived", 409, "The project is archived: it can be read and nothing else."),
             Self::RepositoryNotConnected => row("repository_not_connected", 409, "No repository of this id is connected to the project; a person connects one."),
             Self::ScopePolicyNotConfigured => row("scope_policy_not_configured", 503, "The server's policy does not cover a requested data scope."),

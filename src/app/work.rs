@@ -1,10 +1,10 @@
-//! Use cases of the workspace door: workspaces, projects, briefs, and who may touch them (`access` 5 to
-//! 9).
+//! Use cases of the workspace door: workspaces, projects, briefs, reviews, and who may touch them
+//! (`access` 5 to 9).
 //!
 //! What must stay true: whatever is asked goes through one registry and one policy, in the order of
 //! `access` 4.1; whoever may not know of a thing gets the answer of a thing that does not exist; a
-//! change holds its credential and membership until it is committed. Deliberately absent: reviews,
-//! and which door a question came through.
+//! change holds its credential and membership until it is committed. Deliberately absent: which door a
+//! question came through.
 
 pub mod arguments;
 mod audit;
@@ -30,6 +30,7 @@ mod members;
 mod operator;
 mod refusals;
 mod repositories;
+mod reviews;
 mod site;
 mod views;
 
@@ -37,6 +38,7 @@ use std::sync::Arc;
 
 use helix_aggregates::access::brief::Brief;
 use helix_aggregates::access::grant::Grant;
+use helix_aggregates::access::review::Review;
 use helix_aggregates::access::workspace::Workspace;
 
 use crate::store::Core;
@@ -52,10 +54,11 @@ pub struct Work {
     core: Arc<Core>,
     workspaces: Arc<Log<Workspace>>,
     briefs: Log<Brief>,
+    reviews: Log<Review>,
     tokens: NamedTokens,
     grants: Log<Grant>,
     records: Arc<Records>,
-    /// The public address, for links.
+    /// The public address, for links, and the issuer that owns the runs of reviews.
     base: String,
 }
 
@@ -66,6 +69,7 @@ impl Work {
         let records = Arc::new(Records::new(Arc::clone(&core)));
         Self {
             briefs: Log::new(Arc::clone(&core)),
+            reviews: Log::new(Arc::clone(&core)),
             tokens: NamedTokens::with(
                 Arc::clone(&core),
                 Arc::clone(&workspaces),

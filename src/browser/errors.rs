@@ -22,7 +22,7 @@ struct Guide {
     details: &'static [(&'static str, &'static str)],
 }
 
-static GUIDES: [Guide; 34] = [
+static GUIDES: [Guide; 37] = [
     Guide {
         code: "invalid_request",
         meaning: "The request cannot be read or breaks a bound. Nothing was done, and a key that came with it can be \
@@ -97,6 +97,25 @@ static GUIDES: [Guide; 34] = [
         code: "proposal_closed",
         meaning: "The proposal was committed, rejected or withdrawn.",
         remedy: "Read the brief, and propose anew.",
+        details: &[],
+    },
+    Guide {
+        code: "step_unavailable",
+        meaning: "No step of the review can be claimed now: all are done and it waits at its gate, or somebody holds \
+            one. A review has one live claim at a time.",
+        remedy: "Read the review; claim again when the lease it shows has ended, or after a person's decision.",
+        details: &[],
+    },
+    Guide {
+        code: "claim_lost",
+        meaning: "The claim was given back, its lease ran out, its credential was revoked, or it is another caller's.",
+        remedy: "Read the review and claim a step anew. What was submitted before is kept; this was not.",
+        details: &[],
+    },
+    Guide {
+        code: "review_closed",
+        meaning: "The review is completed, cancelled or failed, and takes no more work.",
+        remedy: "Read it, or start another review.",
         details: &[],
     },
     Guide {

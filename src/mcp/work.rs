@@ -30,7 +30,9 @@ use crate::strict_json;
 pub const PATH: &str = "/workspace/mcp";
 pub const INSTRUCTIONS: &str = "Begin with workspace_get and project_list: every other tool takes a project_id. A brief \
     changes by proposal: brief_proposal_create sends the full text with expected_version, the brief's version you saw \
-    last, and a person decides about it. What changes something takes an idempotency_key; send the same one again to \
+    last, and a person decides about it. A review is driven step by step: \
+    review_step_claim, then review_step_submit, final on the last submission of a step; a person decides at its gate. \
+    expected_version of a review is the version its last answer showed. What changes something takes an idempotency_key; send the same one again to \
     repeat a request safely. After version_conflict read the brief again. What answers human_action_required is a \
     person's to do, whatever the credential may do.";
 
@@ -49,7 +51,7 @@ const fn words(name: &'static str, title: &'static str, description: &'static st
     }
 }
 
-static WORDS: [Words; 10] = [
+static WORDS: [Words; 17] = [
     words(
         "workspace_get",
         "Look at the workspace",
@@ -99,6 +101,44 @@ static WORDS: [Words; 10] = [
         "brief_proposal_withdraw",
         "Withdraw a proposal",
         "Takes back a proposal of one's own. expected_version is the proposal's.",
+    ),
+    words(
+        "review_start",
+        "Start a review",
+        "Starts a review of one version of a brief. Its steps are the ## headings of that version. It ends after \
+            expires_in_seconds, a day unless told otherwise.",
+    ),
+    words(
+        "review_list",
+        "List reviews",
+        "Lists the reviews of a project, newest first, or those of a brief or in a state.",
+    ),
+    words(
+        "review_get",
+        "Read a review",
+        "Shows a review with its steps, the statuses of its run and its findings, the oldest first.",
+    ),
+    words(
+        "review_cancel",
+        "Cancel a review",
+        "Ends a review that this caller started. Its findings stay.",
+    ),
+    words(
+        "review_step_claim",
+        "Claim a step",
+        "Takes a step of a review, or the first that is open, for lease_seconds. A review has one live claim. The \
+            holder's repeated call makes the lease longer.",
+    ),
+    words(
+        "review_step_submit",
+        "Submit findings",
+        "Records findings of the claimed step. final ends the claim and marks the step done; after the last step a \
+            person decides.",
+    ),
+    words(
+        "review_step_release",
+        "Release a step",
+        "Gives a claimed step back undone. What was submitted stays.",
     ),
 ];
 

@@ -165,10 +165,11 @@ pub async fn projects(
     Ok((standing, found))
 }
 
-/// Briefs of a project within the reach of the credential, newest first.
-pub async fn briefs(
+/// Streams of a kind that belong to a project within the reach of the credential, newest first.
+pub async fn of_project(
     reads: &ReadPool,
     asker: &Asker,
+    kind: &'static str,
     (project, owner): (Uuid, OwnerKey),
     before: Before,
     limit: i64,
@@ -180,7 +181,7 @@ pub async fn briefs(
             and (l.reach is null or p.project_id = any (l.reach))
            join lateral
                 (select * from es.stream s
-                  where s.lane = $4 and s.owner_key = $5 and s.kind = 'brief'
+                  where s.lane = $4 and s.owner_key = $5 and s.kind = '{kind}'
                     and ($6::bigint is null or (s.created_at_ms, s.stream_id) < ($6, $7))
                   order by s.created_at_ms desc, s.stream_id desc limit $8) s on true
           where p.project_id = $3 and p.workspace_id = $2
@@ -205,30 +206,35 @@ pub async fn briefs(
         .collect()
 }
 
-/// One event of a stream of the workspace, for a credential that may act there.
-pub async fn event(
+/// Events of a stream of the workspace by their places, for a credential that may act there.
+pub async fn events(
     reads: &ReadPool,
     asker: &Asker,
     stream: (Uuid, OwnerKey),
-    seq: u64,
-) -> Result<Option<StoredEvent>, StoreError> {
+    places: &[u64],
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let places: Vec<i64> = places
+        .iter()
+        .map(|place| i64::try_from(*place).unwrap_or(i64::MAX))
+        .collect();
     let query = || {
         sqlx::query(
             "select e.seq, e.at, e.kind, e.ver, e.key_id, e.payload, e.meta, e.hash
                from es.stream s
-               join es.event e on e.lane = s.lane and e.stream_id = s.stream_id and e.seq = $6
+               join es.event e on e.lane = s.lane and e.stream_id = s.stream_id and e.seq = any ($6)
               where s.lane = $3 and s.stream_id = $4 and s.owner_key = $5
-                and access.works_as($1, $2) is not null",
+                and access.works_as($1, $2) is not null
+              order by e.seq",
         )
         .bind(asker.row_id)
         .bind(asker.workspace)
         .bind(asker.lane.number())
         .bind(stream.0)
         .bind(&stream.1.as_bytes()[..])
-        .bind(i64::try_from(seq).unwrap_or(i64::MAX))
+        .bind(&places)
     };
-    let row = reads.optional(query).await?;
-    row.as_ref().map(event_of).transpose()
+    let rows = reads.all(query).await?;
+    rows.iter().map(event_of).collect()
 }
 
 /// A workspace that somebody may act in.

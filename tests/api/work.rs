@@ -13,4 +13,5 @@ pub mod person;
 mod projects;
 mod reach;
 mod record;
+mod reviews;
 mod tokens;

@@ -4,6 +4,8 @@
 //! and no value is quoted. Ids have no form of their own here, since one that cannot exist is answered
 //! like one that does not.
 
+pub mod findings;
+
 use helix_aggregates::access::brief::markdown::{Markdown, MarkdownError};
 use helix_aggregates::access::reach::Reach;
 use helix_aggregates::access::scopes::Scopes;
@@ -42,6 +44,10 @@ pub enum Kind {
     Markdown,
     Number(u64, u64),
     Word(&'static [&'static str]),
+    Flag,
+    /// At most so many texts of so many characters.
+    Texts(usize, usize),
+    Findings,
     Scopes,
     Reach,
     Projects,
@@ -105,6 +111,17 @@ impl Arguments {
     pub fn optional<const MAX: usize>(&self, name: &str) -> Result<Option<Text<MAX>>, Problem> {
         let text = self.text(name).map(Text::parse).transpose();
         text.map_err(|_| missing("text"))
+    }
+
+    pub fn flag(&self, name: &'static str) -> Result<bool, Problem> {
+        let found = self.0.get(name).and_then(Value::as_bool);
+        found.ok_or_else(|| missing(name))
+    }
+
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        let items = self.0.get(name).and_then(Value::as_array);
+        let texts = items.into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect()
     }
 
     pub fn markdown(&self, name: &'static str) -> Result<Option<Markdown>, Problem> {
@@ -194,6 +211,9 @@ impl Field {
                     &format!("expected one of {}", words.join(", ")),
                 ),
             },
+            Kind::Flag => object.boolean(self.name, issues).map(Value::from),
+            Kind::Texts(count, most) => Some(object.texts(self.name, count, most, issues).into()),
+            Kind::Findings => Some(findings::read(object, self.name, issues)),
             Kind::Scopes => match scopes_of(value) {
                 Some(_) => Some(value.clone()),
                 None => refuse("invalid_value", "expected scopes of the workspace door"),

@@ -4,6 +4,7 @@
 use helix_aggregates::access::brief::Brief;
 use helix_aggregates::access::brief::command::{BriefCommand, NewBrief, NewProposal};
 use helix_aggregates::access::brief::event::BriefEvent;
+use helix_aggregates::decider::Decider;
 use helix_aggregates::ids::{BriefId, ProjectId, ProposalId};
 use helix_aggregates::text::Text;
 use helix_projections::access::brief::BriefRow;
@@ -47,7 +48,8 @@ impl Work {
         } else {
             page.one_more()
         };
-        let rows = work::briefs(reads, &site.asker, place, page.before, limit).await?;
+        let rows =
+            work::of_project(reads, &site.asker, Brief::KIND, place, page.before, limit).await?;
         let mut briefs = Vec::new();
         let mut places = Vec::new();
         for (stream, head) in &rows {
@@ -130,9 +132,10 @@ impl Work {
                 })))
             },
             rows: &|site: &Site, _| {
-                vec![LedgerChange::Work(WorkChange::MustHoldBriefs {
+                vec![LedgerChange::Work(WorkChange::MustHoldStreams {
+                    kind: Brief::KIND,
                     lane: site.asker.lane,
-                    project: owner,
+                    owner,
                     most: MOST,
                 })]
             },
@@ -217,7 +220,7 @@ impl Work {
     }
 
     /// The stream of a brief, which must belong to the project that is named with it.
-    fn brief_target(&self, ask: &Ask<'_>) -> Result<Target, Problem> {
+    pub(super) fn brief_target(&self, ask: &Ask<'_>) -> Result<Target, Problem> {
         let asker = asker_of(ask)?;
         let named = named_project(ask)?;
         let brief = BriefId::parse(ask.arguments.needed("brief_id")?);
@@ -230,7 +233,7 @@ impl Work {
     }
 
     /// A project alone: no stream of its briefs.
-    fn project_target(&self, workspace: Uuid, named: Named) -> Target {
+    pub(super) fn project_target(&self, workspace: Uuid, named: Named) -> Target {
         let project = named.0.map_or_else(Uuid::nil, ProjectId::uuid);
         Target {
             stream: (Uuid::nil(), project_owner(&self.core, workspace, project)),
@@ -245,10 +248,12 @@ impl Work {
         target: &Target,
         seq: u64,
     ) -> Result<String, Problem> {
-        let event = work::event(&self.core.reads, &site.asker, target.stream, seq).await?;
+        let events = work::events(&self.core.reads, &site.asker, target.stream, &[seq]).await?;
         // The credential or the membership went between the two looks.
-        let event = event.ok_or_else(|| Problem::new(Code::Unauthorized))?;
-        let event: BriefEvent = decode(target.stream.0, Some(&site.key), &event)?;
+        let event = events
+            .first()
+            .ok_or_else(|| Problem::new(Code::Unauthorized))?;
+        let event: BriefEvent = decode(target.stream.0, Some(&site.key), event)?;
         let fault = || StoreError::Damaged("an event of a brief holds no text".to_owned());
         let text = event.text().ok_or_else(fault)?;
         Ok(views::text(text).to_owned())

@@ -155,11 +155,17 @@ impl Work {
         let parts: [&[u8]; 2] = [asker.workspace.as_bytes(), line.as_bytes()];
         let named = |name: &str| ask.arguments.text(name).map(str::to_owned);
         // As on the agent doors: what the path names is part of the operation.
-        let path: Vec<String> = ["project_id", "brief_id", "proposal_id"]
-            .into_iter()
-            .filter(|name| ask.operation.path.contains(&format!("{{{name}}}")))
-            .filter_map(named)
-            .collect();
+        let path: Vec<String> = [
+            "project_id",
+            "brief_id",
+            "proposal_id",
+            "review_id",
+            "claim_id",
+        ]
+        .into_iter()
+        .filter(|name| ask.operation.path.contains(&format!("{{{name}}}")))
+        .filter_map(named)
+        .collect();
         Ok(Some(KeyedRequest {
             key: ReceiptKey {
                 owner: self.core.keyring.owner("work-caller", &parts),
@@ -183,7 +189,7 @@ pub(super) fn must_work(ask: &Ask<'_>, site: &Site, target: Target) -> MustWork 
             let words = roles.iter().map(|role| role.as_str().to_owned());
             Some(words.collect())
         }
-        Who::Anybody | Who::Human | Who::Unbuilt => None,
+        Who::Anybody | Who::Agent | Who::Human | Who::Unbuilt => None,
     };
     let project = target.project.and_then(|named| named.0);
     MustWork {

@@ -4,6 +4,8 @@
 //! checked; a test holds real answers of every tool against the outputs. Deliberately absent: references
 //! between schemas, because tools have to be self-contained.
 
+mod reviews;
+
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Field, Kind, Need};
@@ -41,6 +43,11 @@ fn of(field: Field) -> Value {
         Kind::Markdown => told(text(MARKDOWN), "Markdown, at most 64 KiB."),
         Kind::Number(least, most) => number(least, most),
         Kind::Word(words) => json!({"type": "string", "enum": words}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Texts(count, length) => {
+            json!({"type": "array", "maxItems": count, "items": most(length)})
+        }
+        Kind::Findings => reviews::findings(),
         Kind::Scopes => json!({"type": "array", "items": {"type": "string"}}),
         Kind::Reach => reach(),
         Kind::Projects => json!({"type": "array", "maxItems": 200, "items": {"type": "string"}}),
@@ -92,7 +99,26 @@ fn members(op: Op) -> Vec<(&'static str, Value)> {
         Op::BriefCreate => vec![("brief", brief()), ("proposal", proposal())],
         Op::ProposalList => page("proposals", proposal_with_text()),
         Op::ProposalCreate | Op::ProposalWithdraw => vec![("proposal", proposal())],
+        Op::ReviewStart | Op::ReviewCancel | Op::StepRelease => {
+            vec![("review", reviews::review())]
+        }
+        Op::ReviewList => page("reviews", reviews::review()),
+        Op::ReviewGet => [
+            page("findings", reviews::finding()),
+            vec![
+                ("review", reviews::review()),
+                ("steps", reviews::steps()),
+                ("run", reviews::run()),
+            ],
+        ]
+        .concat(),
+        Op::StepClaim => vec![("claim", reviews::claim()), ("review", reviews::review())],
+        Op::StepSubmit => vec![
+            ("finding_ids", json!({"type": "array", "items": plain()})),
+            ("review", reviews::review()),
+        ],
         Op::WorkspaceList
+        | Op::ReviewDecide
         | Op::BriefEdit
         | Op::BriefRevert
         | Op::ProposalDecide

@@ -35,6 +35,14 @@ pub enum Op {
     ProposalDecide,
     ProposalCommit,
     ProposalRebase,
+    ReviewStart,
+    ReviewList,
+    ReviewGet,
+    ReviewCancel,
+    StepClaim,
+    StepSubmit,
+    StepRelease,
+    ReviewDecide,
     MemberList,
     MemberInvite,
     MemberChange,
@@ -86,6 +94,8 @@ pub enum Face {
 pub enum Who {
     /// Agents with the scopes, and members.
     Anybody,
+    /// Agents with the scopes, and no person.
+    Agent,
     /// Members, whatever their role.
     Human,
     /// Members of these roles.
@@ -95,7 +105,10 @@ pub enum Who {
 
 impl Who {
     pub fn is_human_only(self) -> bool {
-        self != Self::Anybody
+        match self {
+            Self::Anybody | Self::Agent => false,
+            Self::Human | Self::Roles(_) | Self::Unbuilt => true,
+        }
     }
 }
 

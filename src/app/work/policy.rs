@@ -20,11 +20,22 @@ pub fn admit(caller: &WorkCaller, operation: &Operation) -> Result<(), Problem> 
         human(caller)?;
     }
     if matches!(caller.kind, CallerKind::Human(_)) {
-        return Ok(());
+        return agents_work(operation);
     }
     let lacks = |scope: &str| !caller.holds(scope);
     if lacks(FLOOR) || operation.scopes.iter().any(|scope| lacks(scope)) {
         return Err(missing(operation.scopes));
+    }
+    Ok(())
+}
+
+/// Whether a person may do it at all.
+fn agents_work(operation: &Operation) -> Result<(), Problem> {
+    if operation.who == Who::Agent {
+        return Err(Problem {
+            message: "Agents work through the steps of a review; people decide at its gate.".into(),
+            ..Problem::new(Code::RoleRequired)
+        });
     }
     Ok(())
 }
@@ -72,7 +83,7 @@ fn missing(scopes: &[&str]) -> Problem {
 pub fn role(operation: &Operation, role: Option<Role>) -> Result<(), Problem> {
     let allowed = match (operation.who, role) {
         (Who::Roles(roles), Some(role)) => roles.contains(&role),
-        (Who::Anybody | Who::Human | Who::Roles(_) | Who::Unbuilt, _) => true,
+        (Who::Anybody | Who::Agent | Who::Human | Who::Roles(_) | Who::Unbuilt, _) => true,
     };
     if allowed {
         Ok(())

@@ -1,6 +1,7 @@
 //! The row of the problem table for each refusal of an aggregate of a workspace.
 
 use helix_aggregates::access::brief::error::BriefError;
+use helix_aggregates::access::review::error::ReviewError;
 use helix_aggregates::access::workspace::error::WorkspaceError;
 use serde_json::json;
 
@@ -64,6 +65,32 @@ impl From<BriefError> for Problem {
                 Self::invalid(format!("{field}: control characters are refused."))
             }
             BriefError::AlreadyExists | BriefError::ProposalExists => {
+                Self::new(Code::Internal).because(refusal)
+            }
+        }
+    }
+}
+
+impl From<ReviewError> for Problem {
+    fn from(refusal: ReviewError) -> Self {
+        match refusal {
+            ReviewError::NotFound | ReviewError::NoStep => Self::new(Code::NothingThere),
+            ReviewError::VersionConflict { current } => moved_on(current),
+            ReviewError::Closed => Self::new(Code::ReviewClosed),
+            ReviewError::StepUnavailable => Self::new(Code::StepUnavailable),
+            ReviewError::ClaimLost => Self::new(Code::ClaimLost),
+            ReviewError::NothingSubmitted => {
+                Self::invalid("A submission that is not final needs at least one finding.")
+            }
+            ReviewError::NotYours => Self {
+                message: "Another caller started this review.".into(),
+                ..Self::new(Code::RoleRequired)
+            },
+            ReviewError::GateClosed => {
+                Self::invalid("The gate is not open: steps of the review are left.")
+            }
+            ReviewError::LimitReached { what, limit } => full(what, limit),
+            ReviewError::AlreadyExists | ReviewError::Steps | ReviewError::Run(_) => {
                 Self::new(Code::Internal).because(refusal)
             }
         }

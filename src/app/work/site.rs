@@ -181,3 +181,10 @@ pub(super) fn project_owner(core: &Core, workspace: Uuid, project: Uuid) -> Owne
     let parts: [&[u8]; 2] = [workspace.as_bytes(), project.as_bytes()];
     core.keyring.owner("workspace-project", &parts)
 }
+
+/// The owner under which the reviews of a project stand, in the same lane. It is another than that of its
+/// briefs, so that the id of one is never found as the other.
+pub(super) fn reviews_owner(core: &Core, workspace: Uuid, project: Uuid) -> OwnerKey {
+    let parts: [&[u8]; 2] = [workspace.as_bytes(), project.as_bytes()];
+    core.keyring.owner("workspace-reviews", &parts)
+}

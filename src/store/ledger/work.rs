@@ -14,10 +14,11 @@ pub enum WorkChange {
         workspace: Uuid,
         account: Uuid,
     },
-    /// Refused as `Full` when the project holds more briefs than this.
-    MustHoldBriefs {
+    /// Refused as `Full` when the owner has more streams of the kind than this.
+    MustHoldStreams {
+        kind: &'static str,
         lane: Lane,
-        project: OwnerKey,
+        owner: OwnerKey,
         most: i64,
     },
     /// Refused as `Full` when the workspace has more live tokens than this.
@@ -101,13 +102,15 @@ pub(super) async fn apply(conn: &mut PgConnection, change: &WorkChange) -> Resul
                 .await
                 .map(drop)
         }
-        WorkChange::MustHoldBriefs {
+        WorkChange::MustHoldStreams {
+            kind,
             lane,
-            project,
+            owner,
             most,
-        } => sqlx::query("select access.must_hold_briefs($1, $2, $3)")
+        } => sqlx::query("select access.must_hold_streams($1, $2, $3, $4)")
+            .bind(kind)
             .bind(lane.number())
-            .bind(&project.as_bytes()[..])
+            .bind(&owner.as_bytes()[..])
             .bind(most)
             .execute(conn)
             .await

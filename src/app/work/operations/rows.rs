@@ -1,5 +1,6 @@
 //! What rows are made of: fields that several share, and the kinds of rows there are.
 
+use helix_aggregates::access::review::ReviewState;
 use helix_aggregates::access::workspace::command::Role;
 
 use super::{Face, Haste, Keyed, Op, Operation, Who};
@@ -7,6 +8,9 @@ use crate::app::work::arguments::{Field, Kind, Need};
 
 pub(super) const READ: &[&str] = &["brief:read"];
 pub(super) const WRITE: &[&str] = &["brief:read", "brief:write"];
+
+pub(super) const RUN: &[&str] = &["brief:read", "review:run"];
+pub(super) const EXECUTE: &[&str] = &["brief:read", "review:execute"];
 
 pub(super) const fn needed(name: &'static str, kind: Kind) -> Field {
     Field {
@@ -27,6 +31,8 @@ pub(super) const fn optional(name: &'static str, kind: Kind) -> Field {
 pub(super) const PROJECT: Field = needed("project_id", Kind::Id);
 pub(super) const BRIEF: Field = needed("brief_id", Kind::Id);
 pub(super) const PROPOSAL: Field = needed("proposal_id", Kind::Id);
+pub(super) const REVIEW: Field = needed("review_id", Kind::Id);
+pub(super) const CLAIM: Field = needed("claim_id", Kind::Id);
 pub(super) const TEXT: Field = needed("body", Kind::Markdown);
 pub(super) const SUMMARY: Field = needed("summary", Kind::Text(500));
 pub(super) const REASON: Field = optional("reason", Kind::Text(1_000));
@@ -45,6 +51,14 @@ pub(super) const STATES: &[&str] = &[
     "rejected",
     "withdrawn",
     "stale",
+];
+pub(super) const REVIEW_STATES: &[&str] = &[
+    ReviewState::Open.as_str(),
+    ReviewState::Claimed.as_str(),
+    ReviewState::AwaitingGate.as_str(),
+    ReviewState::Completed.as_str(),
+    ReviewState::Cancelled.as_str(),
+    ReviewState::Failed.as_str(),
 ];
 pub(super) const EXPECTED: Field = needed("expected_version", Kind::Number(0, VERSION));
 pub(super) const CURSOR: Field = optional("cursor", Kind::Id);
@@ -92,6 +106,21 @@ pub(super) const fn write(
         status,
         demand: Haste::Ordinary,
         fields,
+    }
+}
+
+/// What moves a review on: agents do, people decide at its gate (settled question 42).
+pub(super) const fn drive(
+    op: Op,
+    name: &'static str,
+    path: &'static str,
+    status: u16,
+    fields: &'static [Field],
+) -> Operation {
+    Operation {
+        scopes: EXECUTE,
+        who: Who::Agent,
+        ..write(op, name, path, status, fields)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The rows. Each tool and each human-only action of `access` 6.2 and 9 has one, in their order.
 
 use super::rows::{
-    ACCOUNT, ADMINS, BRIEF, CURSOR, DECISION, EXPECTED, EXPIRES, LIMIT, OWNERS, PROJECT, PROPOSAL,
-    REASON, ROLE, STATES, SUMMARY, TEXT, TOKEN, VERSION, get, human, needed, optional, read,
-    unbuilt, write,
+    ACCOUNT, ADMINS, BRIEF, CLAIM, CURSOR, DECISION, EXPECTED, EXPIRES, LIMIT, OWNERS, PROJECT,
+    PROPOSAL, REASON, REVIEW, REVIEW_STATES, ROLE, RUN, STATES, SUMMARY, TEXT, TOKEN, VERSION,
+    drive, get, human, needed, optional, read, unbuilt, write,
 };
 use super::{Face, Haste, Op, Operation, ROOT, Who};
 use crate::app::work::arguments::Kind;
@@ -101,6 +101,98 @@ pub static OPERATIONS: &[Operation] = &[
             &[PROJECT, BRIEF, PROPOSAL, EXPECTED],
         )
     },
+    Operation {
+        scopes: RUN,
+        ..write(
+            Op::ReviewStart,
+            "review_start",
+            "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews",
+            201,
+            &[
+                PROJECT,
+                BRIEF,
+                needed("brief_version", Kind::Number(1, VERSION)),
+                optional("constraints", Kind::Texts(16, 2_000)),
+                optional("expires_in_seconds", Kind::Number(3_600, 604_800)),
+            ],
+        )
+    },
+    read(
+        Op::ReviewList,
+        "review_list",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews",
+        &[
+            PROJECT,
+            optional("brief_id", Kind::Id),
+            optional("state", Kind::Word(REVIEW_STATES)),
+            CURSOR,
+            LIMIT,
+        ],
+    ),
+    read(
+        Op::ReviewGet,
+        "review_get",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}",
+        &[
+            PROJECT,
+            REVIEW,
+            optional("after_finding", Kind::Id),
+            CURSOR,
+            LIMIT,
+        ],
+    ),
+    Operation {
+        scopes: RUN,
+        demand: Haste::Withdrawal,
+        ..write(
+            Op::ReviewCancel,
+            "review_cancel",
+            "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/cancel",
+            200,
+            &[PROJECT, REVIEW, REASON, EXPECTED],
+        )
+    },
+    drive(
+        Op::StepClaim,
+        "review_step_claim",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/claims",
+        201,
+        &[
+            PROJECT,
+            REVIEW,
+            optional("step_id", Kind::Id),
+            optional("lease_seconds", Kind::Number(30, 900)),
+            EXPECTED,
+        ],
+    ),
+    drive(
+        Op::StepSubmit,
+        "review_step_submit",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/claims/{claim_id}/submissions",
+        201,
+        &[
+            PROJECT,
+            REVIEW,
+            CLAIM,
+            needed("findings", Kind::Findings),
+            needed("final", Kind::Flag),
+            EXPECTED,
+        ],
+    ),
+    drive(
+        Op::StepRelease,
+        "review_step_release",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/claims/{claim_id}/release",
+        200,
+        &[PROJECT, REVIEW, CLAIM, EXPECTED],
+    ),
+    human(
+        Op::ReviewDecide,
+        "review_gate",
+        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/gate",
+        Who::Roles(ADMINS),
+        &[PROJECT, REVIEW, DECISION, EXPECTED, REASON],
+    ),
     human(
         Op::BriefEdit,
         "brief_edit",
@@ -369,11 +461,6 @@ pub static OPERATIONS: &[Operation] = &[
         "POST",
         "run_continue",
         "/api/v1/workspaces/{workspace_id}/runs/{run_id}/continue",
-    ),
-    unbuilt(
-        "POST",
-        "review_gate",
-        "/api/v1/workspaces/{workspace_id}/projects/{project_id}/reviews/{review_id}/gate",
     ),
     unbuilt(
         "POST",
