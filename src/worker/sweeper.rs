@@ -1,18 +1,22 @@
-//! Ends what nobody continued and frees what nobody finished (`agent-api` 2.9, settled questions
-//! 13, 14 and 85). Judged by the database clock; one process at a time, by lease.
+//! Ends what nobody continued and frees what nobody finished: runs (`agent-api` 2.9, settled questions
+//! 13, 14 and 85), and the leases and lives of reviews (`access` 6.1). Judged by the database clock; one
+//! process at a time, by lease.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use helix_aggregates::access::review::Review;
+use helix_aggregates::access::review::command::ReviewCommand;
 use helix_aggregates::agent::run::Run;
 use helix_aggregates::agent::run::command::RunCommand;
 use helix_aggregates::decider::Decider;
 use helix_aggregates::time::{Stamp, Timestamp};
 use helix_projections::agent::run::fold::EARLIEST_RECOVERY;
+use helix_projections::inline::Inline;
 use uuid::Uuid;
 
 use crate::app::agent::runs::Runs;
-use crate::store::log::{ExecuteError, Meta, Stream};
+use crate::store::log::{ExecuteError, Log, Meta, Stream};
 use crate::store::read::DueStream;
 use crate::store::{Core, StoreError, lease, offers, read, receipt};
 
@@ -27,13 +31,19 @@ const PAGES: usize = 50;
 #[derive(Debug, Clone)]
 pub struct Sweeper {
     runs: Runs,
+    reviews: Arc<Log<Review>>,
     holder: Uuid,
 }
 
 impl Sweeper {
     pub fn new(runs: Runs) -> Self {
         let holder = runs.core().ids.uuid();
-        Self { runs, holder }
+        let reviews = Arc::new(Log::new(Arc::clone(runs.core())));
+        Self {
+            runs,
+            reviews,
+            holder,
+        }
     }
 
     /// Sweeps every second while this process holds the lease. Runs until cancelled.
@@ -57,19 +67,28 @@ impl Sweeper {
         Ok(())
     }
 
-    /// One look at everything that is due. Returns how many runs changed. A run that cannot be
+    /// One look at everything that is due. Returns how many streams changed. One that cannot be
     /// judged is reported and passed by: it must not keep the others from their recovery.
     pub async fn sweep(&self) -> Result<usize, StoreError> {
+        Ok(self.sweep_kind(Run::KIND).await? + self.sweep_kind(Review::KIND).await?)
+    }
+
+    async fn sweep_kind(&self, kind: &'static str) -> Result<usize, StoreError> {
         let mut changed = 0;
         let mut after = (0, Uuid::nil());
         for _ in 0..PAGES {
-            let page = read::due(&self.core().pool, Run::KIND, after, PAGE).await?;
+            let page = read::due(&self.core().pool, kind, after, PAGE).await?;
             for due in &page {
                 after = (due.due_ms, due.id);
-                match self.sweep_run(due).await {
+                let swept = if kind == Run::KIND {
+                    self.sweep_run(due).await
+                } else {
+                    self.sweep_review(due).await
+                };
+                match swept {
                     Ok(done) => changed += usize::from(done),
                     Err(error) => {
-                        tracing::error!(stream.id = %due.id, %error, "a due run could not be swept");
+                        tracing::error!(stream.id = %due.id, stream.kind = kind, %error, "a due stream could not be swept");
                     }
                 }
             }
@@ -81,15 +100,13 @@ impl Sweeper {
     }
 
     async fn sweep_run(&self, due: &DueStream) -> Result<bool, StoreError> {
-        let stamp = Stamp {
-            at: Timestamp::from_millis(due.now_ms),
-        };
+        let now = Timestamp::from_millis(due.now_ms);
         let limit = self.runs.settings().abandon_after() + AFTER_TAKE_OVER;
         let (command, transition) = match due.status.as_str() {
             "running" => {
                 let earliest = Timestamp::from_millis(due.due_ms)
                     .plus(limit.saturating_sub(EARLIEST_RECOVERY));
-                if stamp.at <= earliest {
+                if now <= earliest {
                     return Ok(false);
                 }
                 (
@@ -101,7 +118,23 @@ impl Sweeper {
             }
             _ => (RunCommand::Lapse, "lapsed"),
         };
-        // Without its key a run is erased; nobody can continue it either.
+        self.act(due, self.runs.log(), &command, transition).await
+    }
+
+    async fn sweep_review(&self, due: &DueStream) -> Result<bool, StoreError> {
+        let command = ReviewCommand::Settle { dead_claim: None };
+        self.act(due, &self.reviews, &command, "settled").await
+    }
+
+    /// `false`: nothing was to be done after all.
+    async fn act<D: Inline>(
+        &self,
+        due: &DueStream,
+        log: &Log<D>,
+        command: &D::Command,
+        transition: &str,
+    ) -> Result<bool, StoreError> {
+        // Without its key a stream is erased; nobody can continue it either.
         let Some(key) = self.core().key(due.key_id).await? else {
             return Ok(false);
         };
@@ -111,12 +144,10 @@ impl Sweeper {
             owner: due.owner,
             key,
         };
-        match self
-            .runs
-            .log()
-            .execute(&stream, &command, stamp, &by_sweeper())
-            .await
-        {
+        let stamp = Stamp {
+            at: Timestamp::from_millis(due.now_ms),
+        };
+        match log.execute(&stream, command, stamp, &by_sweeper()).await {
             Ok(prepared) if prepared.events.is_empty() => Ok(false),
             Ok(_) => {
                 self.core()
@@ -124,7 +155,7 @@ impl Sweeper {
                     .recovered
                     .with_label_values(&[transition])
                     .inc();
-                tracing::info!(stream.id = %stream.id, transition, "a run was swept");
+                tracing::info!(stream.id = %stream.id, stream.kind = D::KIND, transition, "a due stream was swept");
                 Ok(true)
             }
             // Not yet, or somebody else was faster: both are fine.

@@ -1,5 +1,7 @@
 //! The tools of the workspace door.
 
+mod reviews;
+
 use helix::testing::{Face, OPERATIONS, TestApp};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Map, Value, json};

@@ -67,9 +67,10 @@ impl Work {
         let filter = ["project_id", "review_id", "after_finding"]
             .map(|name| ask.arguments.text(name).unwrap_or_default());
         let page = Page::asked(&self.core, ask, asker.workspace, &filter)?;
-        let (site, target, review) = self.review(ask).await?;
-        let dead = self.dead_claim(&site, &review).await?;
-        let review = review.settled(dead, site.stamp);
+        let (site, target, mut review) = self.review(ask).await?;
+        if let Some(dead) = self.dead_claim(&site, &review).await? {
+            review = review.settled(Some(dead), site.stamp);
+        }
         let row = views::row_of(&review, ReviewId::new(target.stream.0))?;
         let all = &review.body().ok_or_else(nothing)?.findings;
         let first = first_of(ask, &page, all)?;

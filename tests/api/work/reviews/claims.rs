@@ -5,6 +5,7 @@ use helix_aggregates::ids::WorkspaceId;
 use serde_json::json;
 
 use super::{ALL, Place, finding};
+use crate::races::beside::Beside;
 use crate::work::client::{Agent, text};
 
 #[tokio::test]
@@ -109,6 +110,25 @@ async fn a_driver_that_was_paused_past_its_lease_cannot_finish() {
     let refused = place.submit(&review, &claim, "late-at-last", late).await;
     refused.expect(409, "claim_lost");
     assert_eq!(place.see(&review).await["review"]["finding_count"], 0);
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn a_lease_that_ran_out_is_recorded_though_nobody_comes_back() {
+    let app = TestApp::start().await;
+    let place = Place::of(&app).await;
+    let review = place.start("review-one").await;
+    place
+        .claim(&place.agent, &review, "claim-one")
+        .await
+        .ok(201);
+    app.advance(Duration::from_secs(301)).await;
+    let expected = place.see(&review).await["review"]["version"].clone();
+    app.settle().await;
+    let open = "select count(*) from es.stream where kind = 'review' and status = 'open'";
+    assert_eq!(Beside::open(&app).await.number(open).await, 1);
+    let seen = place.see(&review).await;
+    assert_eq!(seen["review"]["version"], expected);
     app.finish().await;
 }
 
