@@ -316,6 +316,7 @@ mod tests {
                 "version_conflict",
                 "run_busy",
                 "idempotency_in_progress",
+                "step_unavailable",
                 "internal_error",
                 "internal_error"
             ]

@@ -1,13 +1,17 @@
 //! Making projections again from the log, or proving that there is no need to.
 //!
-//! A check reads one snapshot in a transaction that can change nothing. A rebuild of `run` writes
-//! summaries that differ and leaves every head alone; one of an asynchronous projection makes a new
+//! A check reads one snapshot in a transaction that can change nothing. A rebuild of `run`, `brief` or
+//! `review` writes summaries that differ and leaves every head alone; one of an asynchronous projection makes a new
 //! version beside the live one.
 
-mod runs;
+mod summaries;
 
 use std::time::{Duration, Instant};
 
+use helix_aggregates::access::brief::Brief;
+use helix_aggregates::access::review::Review;
+use helix_aggregates::agent::run::Run;
+use helix_aggregates::decider::Decider;
 use helix_projections::access::account_activity::table::AccountActivity;
 use helix_projections::projector::{
     Checked, Parked, ProjectError, Projection, Projector, Switched,
@@ -24,15 +28,21 @@ const LEASE: Duration = Duration::from_secs(60);
 pub enum Name {
     /// The inline rows of runs.
     Run,
+    /// Those of briefs.
+    Brief,
+    /// Those of reviews.
+    Review,
     AccountActivity,
 }
 
 impl Name {
-    pub const ALL: [Self; 2] = [Self::Run, Self::AccountActivity];
+    pub const ALL: [Self; 4] = [Self::Run, Self::Brief, Self::Review, Self::AccountActivity];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Run => "run",
+            Self::Run => Run::KIND,
+            Self::Brief => Brief::KIND,
+            Self::Review => Review::KIND,
             Self::AccountActivity => AccountActivity::NAME,
         }
     }
@@ -87,7 +97,9 @@ pub async fn check(
     let started = Instant::now();
     let mut snapshot = inline::snapshot(&core.pool).await?;
     let checked = match name {
-        Name::Run => runs::check(core, &mut snapshot, tell).await?,
+        Name::Run => summaries::check::<Run>(core, &mut snapshot, tell).await?,
+        Name::Brief => summaries::check::<Brief>(core, &mut snapshot, tell).await?,
+        Name::Review => summaries::check::<Review>(core, &mut snapshot, tell).await?,
         Name::AccountActivity => activity(core).check(&mut snapshot, tell).await?,
     };
     snapshot.rollback().await?;
@@ -131,7 +143,9 @@ async fn work(
     tell: impl FnMut(u64) + Send,
 ) -> Result<Rebuilt, RebuildError> {
     match name {
-        Name::Run => runs::rebuild(core, tell).await,
+        Name::Run => summaries::rebuild::<Run>(core, tell).await,
+        Name::Brief => summaries::rebuild::<Brief>(core, tell).await,
+        Name::Review => summaries::rebuild::<Review>(core, tell).await,
         Name::AccountActivity => {
             let Switched {
                 from,

@@ -98,7 +98,7 @@ async fn differences(
     core: &Core,
     stored: &StoredRow,
     key: Option<&Arc<DataKey>>,
-    ours: &Fold,
+    ours: &Fold<Run>,
     until: Option<u64>,
 ) -> Result<Vec<Difference>, StoreError> {
     let key = key.map(|key| &**key);
@@ -117,7 +117,7 @@ async fn peer_differences(
     core: &Core,
     stored: &StoredRow,
     key: Option<&DataKey>,
-    ours: &Fold,
+    ours: &Fold<Run>,
     until: Option<u64>,
 ) -> Result<Vec<Difference>, StoreError> {
     let stream = stored.stream;

@@ -9,6 +9,20 @@ use tokio::process::{Child, Command};
 
 pub const HELIX: &str = env!("CARGO_BIN_EXE_helix");
 
+/// Makes the projections of a test's database again, as an operator does.
+pub async fn rebuild(app: &TestApp) {
+    let (arguments, environment) = app.serve_process();
+    let rebuilt = Command::new(HELIX)
+        .args(["projections", "rebuild"])
+        .args(arguments.into_iter().skip(1))
+        .env_clear()
+        .envs(environment)
+        .output()
+        .await
+        .unwrap();
+    assert!(rebuilt.status.success(), "{rebuilt:?}");
+}
+
 /// The binary, serving a test's database, with everything it prints.
 pub struct Process {
     child: Child,

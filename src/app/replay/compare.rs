@@ -1,8 +1,7 @@
-//! What the database holds of a run against what its events say.
+//! What the database holds of a stream against what its events say.
 //!
 //! Texts are compared and never shown: a difference names their place alone.
 
-use helix_aggregates::agent::run::Run;
 use helix_aggregates::time::Timestamp;
 use helix_projections::inline::Inline;
 use helix_projections::projector::Difference;
@@ -33,7 +32,7 @@ fn difference(
 }
 
 /// The head, which proves that nothing was cut off or put behind.
-pub(in crate::app) fn head(stored: &StoredRow, fold: &Fold) -> Vec<Difference> {
+pub(in crate::app) fn head<D>(stored: &StoredRow, fold: &Fold<D>) -> Vec<Difference> {
     let (stream, head, loaded) = (stored.stream, &stored.head, &fold.loaded);
     let mut found = Vec::new();
     if let Some(fault) = &fold.fault {
@@ -62,10 +61,10 @@ pub(in crate::app) fn head(stored: &StoredRow, fold: &Fold) -> Vec<Difference> {
 }
 
 /// The inline row. `key` is the one of the stream's last event; without it texts are not compared.
-pub(in crate::app) fn summary(
+pub(in crate::app) fn summary<D: Inline>(
     stored: &StoredRow,
     key: Option<&DataKey>,
-    fold: &Fold,
+    fold: &Fold<D>,
 ) -> Vec<Difference> {
     let (stream, head, loaded) = (stored.stream, &stored.head, &fold.loaded);
     let summary = Inline::summary(&loaded.state, stream);
@@ -102,9 +101,9 @@ pub(in crate::app) fn summary(
     found
 }
 
-fn body(stored: &StoredRow, key: Option<&DataKey>, run: &Run) -> Vec<Difference> {
+fn body<D: Inline>(stored: &StoredRow, key: Option<&DataKey>, state: &D) -> Vec<Difference> {
     let stream = stored.stream;
-    let folded = Inline::summary(run, stream).body;
+    let folded = Inline::summary(state, stream).body;
     let Ok(opened) = open_row(key, stream, &stored.head) else {
         return vec![difference(stream, "body", "does not open", "a view")];
     };

@@ -1,6 +1,6 @@
-//! Our reader: a run folded from its first event, every link checked.
+//! Our reader: a stream folded from its first event, every link checked.
 
-use helix_aggregates::agent::run::Run;
+use helix_aggregates::decider::Decider;
 use helix_aggregates::time::Timestamp;
 use sqlx::PgConnection;
 
@@ -10,13 +10,13 @@ use crate::store::log::{Loaded, step};
 use crate::store::read::{self, PAGE, StoredEvent};
 use crate::store::sealing::DataKey;
 
-/// A run as its events alone tell it.
-#[derive(Debug, Default)]
-pub(in crate::app) struct Fold {
+/// A stream as its events alone tell it.
+#[derive(Debug)]
+pub(in crate::app) struct Fold<D> {
     /// After the last event; of no meaning beside a fault.
-    pub loaded: Loaded<Run>,
+    pub loaded: Loaded<D>,
     /// After the event that was asked for.
-    pub at_until: Option<Loaded<Run>>,
+    pub at_until: Option<Loaded<D>>,
     pub created: Timestamp,
     /// Why the fold ended before the log did.
     pub fault: Option<String>,
@@ -32,14 +32,20 @@ pub(in crate::app) enum Keep {
 }
 
 /// Folds all events of a stream, also those that its head does not know of.
-pub(in crate::app) async fn fold(
+pub(in crate::app) async fn fold<D: Decider>(
     conn: &mut PgConnection,
     stored: &StoredRow,
     key: Option<&DataKey>,
     until: Option<u64>,
     keep: Keep,
-) -> Result<Fold, StoreError> {
-    let mut fold = Fold::default();
+) -> Result<Fold<D>, StoreError> {
+    let mut fold = Fold {
+        loaded: Loaded::default(),
+        at_until: None,
+        created: Timestamp::default(),
+        fault: None,
+        events: Vec::new(),
+    };
     loop {
         let after = fold.loaded.version;
         let page = read::events(&mut *conn, stored.lane, stored.stream, after, PAGE).await?;

@@ -17,7 +17,9 @@ use helix_aggregates::access::review::command::{
     Act, Decide, NewReview, NewStep, ReviewAct, ReviewCommand, Verdict,
 };
 use helix_aggregates::decider::Decider;
-use helix_aggregates::ids::{BriefId, ClaimId, OperationId, OwnerTuple, ReviewId, StepId};
+use helix_aggregates::ids::{
+    BriefId, ClaimId, OperationId, OwnerTuple, ProjectId, ReviewId, StepId,
+};
 use helix_aggregates::text::{Text, prefix};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -177,7 +179,7 @@ impl Work {
     fn reviews_target(&self, ask: &Ask<'_>, review: Uuid) -> Result<Target, Problem> {
         let asker = asker_of(ask)?;
         let named = named_project(ask)?;
-        let project = named.0.map_or_else(Uuid::nil, |project| project.uuid());
+        let project = named.0.map_or_else(Uuid::nil, ProjectId::uuid);
         Ok(Target {
             stream: (review, reviews_owner(&self.core, asker.workspace, project)),
             project: Some(named),

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use super::receiver::{Got, Receiver, Reply};
 use super::{app, cancelled, started, states};
 use crate::harness::Client;
-use crate::process::HELIX;
+use crate::process::rebuild;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deleted_endpoint_gets_nothing_more_and_what_waited_is_withdrawn() {
@@ -106,17 +106,7 @@ async fn rebuilding_projections_sends_nothing_again() {
     app.webhook(&ana, &receiver.url, &[]).await;
     cancelled(&client, "ferry-plan-0001").await;
     app.settle().await;
-    let (arguments, environment) = app.serve_process();
-    let settings = arguments.into_iter().skip(1);
-    let rebuilt = tokio::process::Command::new(HELIX)
-        .args(["projections", "rebuild"])
-        .args(settings)
-        .env_clear()
-        .envs(environment)
-        .output()
-        .await
-        .unwrap();
-    assert!(rebuilt.status.success(), "{rebuilt:?}");
+    rebuild(&app).await;
     app.settle().await;
     assert_eq!(receiver.got().len(), 1);
     // Nor does a cursor that is lost.

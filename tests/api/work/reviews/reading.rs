@@ -2,6 +2,8 @@ use helix::testing::TestApp;
 use serde_json::{Value, json};
 
 use super::{ALL, Place, finding};
+use crate::process::rebuild;
+use crate::races::beside::Beside;
 use crate::work::client::text;
 
 fn titles(seen: &Value) -> Vec<String> {
@@ -128,6 +130,37 @@ async fn reviews_are_listed_by_brief_and_state_and_within_reach_alone() {
     let brief = format!("/projects/{}/briefs/{as_brief}", place.project);
     for path in [place.at(&as_review), elsewhere, brief] {
         place.agent.get(&path).await.expect(404, "not_found");
+    }
+    app.finish().await;
+}
+
+#[tokio::test]
+async fn rows_that_were_lost_are_made_again_from_the_events() {
+    let app = TestApp::start().await;
+    let place = Place::of(&app).await;
+    let review = place.start("review-one").await;
+    place.step_through(&review, "spring").await;
+    let lists = [
+        place.reviews(),
+        format!("/projects/{}/briefs", place.project),
+    ];
+    let mut before = Vec::new();
+    for list in &lists {
+        before.push(place.agent.get(list).await.ok(200).body);
+    }
+    let mut beside = Beside::open(&app).await;
+    beside
+        .run(
+            "update es.stream set status = 'lost', due_at_ms = null, body = null
+              where kind in ('brief', 'review')",
+        )
+        .await;
+    for list in &lists {
+        place.agent.get(list).await.expect(500, "internal_error");
+    }
+    rebuild(&app).await;
+    for (list, before) in lists.iter().zip(before) {
+        assert_eq!(place.agent.get(list).await.ok(200).body, before);
     }
     app.finish().await;
 }

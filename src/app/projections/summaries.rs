@@ -1,10 +1,9 @@
-//! The inline rows of runs, folded again.
+//! The inline rows of streams of one kind, folded again.
 
 use std::time::Duration;
 
-use helix_aggregates::agent::run::Run;
-use helix_aggregates::decider::Decider;
 use helix_projections::feed;
+use helix_projections::inline::Inline;
 use helix_projections::projector::{Checked, Difference};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -19,11 +18,11 @@ use crate::store::{Core, StoreError};
 
 /// Streams listed at once.
 const PAGE: i64 = 200;
-/// How often a run is folded again that moved meanwhile.
+/// How often a stream is folded again that moved meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// Compares every run in the snapshot of `conn`.
-pub(super) async fn check(
+/// Compares every stream in the snapshot of `conn`.
+pub(super) async fn check<D: Inline>(
     core: &Core,
     conn: &mut PgConnection,
     mut tell: impl FnMut(u64) + Send,
@@ -31,7 +30,7 @@ pub(super) async fn check(
     let mut checked = Checked::default();
     for lane in lanes(conn).await? {
         let mut after = Uuid::nil();
-        while let Some(page) = judge_page(core, conn, lane, after, &mut checked).await? {
+        while let Some(page) = judge_page::<D>(core, conn, lane, after, &mut checked).await? {
             after = page.last;
             tell(page.events);
             page.differing
@@ -44,7 +43,7 @@ pub(super) async fn check(
 
 /// Writes every summary that differs. A head that differs is left alone and told: it is what shows
 /// that a log was cut or changed.
-pub(super) async fn rebuild(
+pub(super) async fn rebuild<D: Inline>(
     core: &Core,
     mut tell: impl FnMut(u64) + Send,
 ) -> Result<Rebuilt, RebuildError> {
@@ -57,13 +56,13 @@ pub(super) async fn rebuild(
         let mut after = Uuid::nil();
         loop {
             let mut snapshot = inline::snapshot(&core.pool).await?;
-            let page = judge_page(core, &mut snapshot, lane, after, &mut told).await?;
+            let page = judge_page::<D>(core, &mut snapshot, lane, after, &mut told).await?;
             snapshot.rollback().await?;
             let Some(page) = page else { break };
             after = page.last;
             tell(page.events);
             for (stream, _) in page.differing {
-                written += u64::from(renew(core, lane, stream, &mut told).await?);
+                written += u64::from(renew::<D>(core, lane, stream, &mut told).await?);
             }
         }
     }
@@ -84,22 +83,22 @@ async fn lanes(conn: &mut PgConnection) -> Result<Vec<Lane>, sqlx::Error> {
         .collect())
 }
 
-/// Some runs of a lane, judged.
+/// Some streams of a lane, judged.
 struct Judged {
     last: Uuid,
     events: u64,
     differing: Vec<(Uuid, Vec<Difference>)>,
 }
 
-/// Judges the next runs of a lane; `None` after the last.
-async fn judge_page(
+/// Judges the next streams of a lane; `None` after the last.
+async fn judge_page<D: Inline>(
     core: &Core,
     conn: &mut PgConnection,
     lane: Lane,
     after: Uuid,
     counts: &mut Checked,
 ) -> Result<Option<Judged>, StoreError> {
-    let rows = inline::rows(conn, Run::KIND, lane, after, PAGE).await?;
+    let rows = inline::rows(conn, D::KIND, lane, after, PAGE).await?;
     let Some(last) = rows.last() else {
         return Ok(None);
     };
@@ -109,7 +108,7 @@ async fn judge_page(
         differing: Vec::new(),
     };
     for stored in &rows {
-        let (fold, found) = judge(core, conn, stored).await?;
+        let (fold, found) = judge::<D>(core, conn, stored).await?;
         page.events += fold.loaded.version;
         if !found.is_empty() {
             page.differing.push((stored.stream, found));
@@ -120,11 +119,11 @@ async fn judge_page(
     Ok(Some(page))
 }
 
-async fn judge(
+async fn judge<D: Inline>(
     core: &Core,
     conn: &mut PgConnection,
     stored: &StoredRow,
-) -> Result<(Fold, Vec<Difference>), StoreError> {
+) -> Result<(Fold<D>, Vec<Difference>), StoreError> {
     let key = core.key(stored.last_key).await?;
     let fold = fold(conn, stored, key.as_deref(), None, Keep::Nothing).await?;
     let mut found = compare::head(stored, &fold);
@@ -135,7 +134,7 @@ async fn judge(
 }
 
 /// Makes one summary right. `true` when it had to be written.
-async fn renew(
+async fn renew<D: Inline>(
     core: &Core,
     lane: Lane,
     stream: Uuid,
@@ -143,10 +142,10 @@ async fn renew(
 ) -> Result<bool, RebuildError> {
     for _ in 0..ATTEMPTS {
         let mut snapshot = inline::snapshot(&core.pool).await?;
-        let Some(stored) = inline::row(&mut snapshot, Run::KIND, lane, stream).await? else {
+        let Some(stored) = inline::row(&mut snapshot, D::KIND, lane, stream).await? else {
             return Ok(false);
         };
-        let (fold, found) = judge(core, &mut snapshot, &stored).await?;
+        let (fold, found) = judge::<D>(core, &mut snapshot, &stored).await?;
         snapshot.rollback().await?;
         if found.is_empty() {
             return Ok(false);
