@@ -7,6 +7,7 @@
 pub mod account;
 pub mod agent_access;
 pub mod authorize;
+pub mod briefs;
 pub mod connections;
 pub mod docs;
 pub mod errors;
@@ -14,6 +15,9 @@ pub mod form;
 pub mod home;
 pub mod invite;
 mod moment;
+pub mod projects;
+pub mod proposals;
+pub mod reviews;
 pub mod security;
 pub mod setup;
 pub mod sign_in;
@@ -46,7 +50,7 @@ pub const PAGES: [(&str, Page); 5] = [
 ];
 
 /// Pages and forms of people.
-pub const ROUTES: [(&str, &str); 33] = [
+pub const ROUTES: [(&str, &str); 42] = [
     ("GET", "/"),
     ("GET", "/setup/{link}"),
     ("POST", "/setup/{link}"),
@@ -55,6 +59,36 @@ pub const ROUTES: [(&str, &str); 33] = [
     ("GET", "/workspaces"),
     ("GET", "/workspaces/{workspace}"),
     ("POST", "/workspaces/{workspace}/projects"),
+    ("GET", "/workspaces/{workspace}/projects/{project}"),
+    ("POST", "/workspaces/{workspace}/projects/{project}/briefs"),
+    (
+        "GET",
+        "/workspaces/{workspace}/projects/{project}/briefs/{brief}",
+    ),
+    (
+        "POST",
+        "/workspaces/{workspace}/projects/{project}/briefs/{brief}",
+    ),
+    (
+        "POST",
+        "/workspaces/{workspace}/projects/{project}/briefs/{brief}/reviews",
+    ),
+    (
+        "GET",
+        "/workspaces/{workspace}/projects/{project}/briefs/{brief}/proposals/{proposal}",
+    ),
+    (
+        "POST",
+        "/workspaces/{workspace}/projects/{project}/briefs/{brief}/proposals/{proposal}",
+    ),
+    (
+        "GET",
+        "/workspaces/{workspace}/projects/{project}/reviews/{review}",
+    ),
+    (
+        "POST",
+        "/workspaces/{workspace}/projects/{project}/reviews/{review}",
+    ),
     ("POST", "/workspaces/{workspace}/invites"),
     ("POST", "/workspaces/{workspace}/connections/revoke"),
     ("GET", "/workspaces/{workspace}/tokens"),
@@ -104,6 +138,10 @@ pub fn configure(config: &mut ServiceConfig) {
     invite::configure(config);
     tokens::configure(config);
     workspaces::configure(config);
+    projects::configure(config);
+    briefs::configure(config);
+    proposals::configure(config);
+    reviews::configure(config);
     sign_in::configure(config);
 }
 

@@ -15,25 +15,15 @@ use super::connections::person_of;
 use super::form::Form;
 use super::moment::Moment;
 use super::sign_in::{refused, wait_of, waiting};
-use super::visit::{self, Admits, OriginRule, Rules, Visit};
-use super::workspaces::{ask, instant, said, texts};
+use super::visit::{self, Admits, Visit};
+use super::workspaces::{FORM, WITHDRAWAL, ask, instant, said, texts};
 use super::{Frame, html};
 use crate::app::problem::{Code, Problem};
 use crate::auth::oauth::resource::Door as DoorKind;
 use crate::auth::oauth::scope::{Providers, sentence, supported};
 use crate::http::discovery::clients::CLIENTS;
 use crate::http::door::Door;
-use crate::http::permits::Demand;
 
-const FORM: Rules = Rules {
-    admits: Admits::SignedIn,
-    origin: OriginRule::Stated,
-    demand: Demand::Ordinary,
-};
-const WITHDRAWAL: Rules = Rules {
-    demand: Demand::Withdrawal,
-    ..FORM
-};
 /// Days after which a token ends.
 const EXPIRIES: [u16; 6] = [1, 7, 30, 90, 180, 365];
 

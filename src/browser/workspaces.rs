@@ -26,17 +26,17 @@ use crate::app::work::operations::{self, Keyed, OPERATIONS};
 use crate::http::door::Door;
 use crate::http::permits::Demand;
 
-const FORM: Rules = Rules {
+pub(super) const FORM: Rules = Rules {
     admits: Admits::SignedIn,
     origin: OriginRule::Stated,
     demand: Demand::Ordinary,
 };
-const WITHDRAWAL: Rules = Rules {
+pub(super) const WITHDRAWAL: Rules = Rules {
     demand: Demand::Withdrawal,
     ..FORM
 };
 /// Things of a kind on one page.
-const MOST: u64 = 100;
+pub(super) const MOST: u64 = 100;
 
 #[derive(Template)]
 #[template(path = "browser/workspaces.html", config = ".askama.toml")]
@@ -240,12 +240,29 @@ async fn failed(
     workspace: &str,
     problem: Problem,
 ) -> Result<HttpResponse, Problem> {
-    if !matches!(problem.code, Code::InvalidRequest | Code::LimitReached) {
+    let (status, fault) = told(problem)?;
+    show(visit, status, workspace, None, Some(&fault)).await
+}
+
+/// How a form is answered that could not do what it says; what no other form would mend stays a problem.
+pub(super) fn told(problem: Problem) -> Result<(StatusCode, String), Problem> {
+    let shown = matches!(
+        problem.code,
+        Code::InvalidRequest
+            | Code::LimitReached
+            | Code::VersionConflict
+            | Code::ProposalClosed
+            | Code::ReviewClosed
+            | Code::RoleRequired
+            | Code::ProjectArchived
+            | Code::CredentialInContent
+    );
+    if !shown {
         return Err(problem);
     }
     let status = StatusCode::from_u16(problem.code.row().status);
     let status = status.unwrap_or(StatusCode::BAD_REQUEST);
-    show(visit, status, workspace, None, Some(&problem.message)).await
+    Ok((status, problem.message.into_owned()))
 }
 
 async fn show(
@@ -268,7 +285,7 @@ async fn show(
         role: said(&seen["caller"], "role").to_owned(),
         done,
         fault,
-        key: format!("page-{}", visit.door.runs.core().ids.uuid()),
+        key: fresh_key(visit),
         projects: lines(&projects, "projects", "project_id", "description"),
         members: lines(&members, "members", "account_id", "role"),
         invites: lines(&members, "invites", "invite_id", "role")
@@ -288,6 +305,11 @@ async fn show(
         human_only: human_only(),
     };
     html(status, &page)
+}
+
+/// Names what one form does, so that it is done once however often it is sent.
+pub(super) fn fresh_key(visit: &Visit<'_>) -> String {
+    format!("page-{}", visit.door.runs.core().ids.uuid())
 }
 
 /// What no agent may do, from the one registry that says so.
@@ -340,7 +362,7 @@ pub(super) async fn ask(
     keyed(visit, name, workspace, sent, None).await
 }
 
-async fn keyed(
+pub(super) async fn keyed(
     visit: &Visit<'_>,
     name: &str,
     workspace: &str,

@@ -35,8 +35,8 @@ use crate::solver::tools::extract::PdfReading;
 use crate::solver::worker::{Desk, WorkerSolver};
 use crate::store::Core;
 
-/// Bytes of a form, and requests for pages a minute and address (`access` 12).
-const PAGE_BODY: usize = 64 * 1024;
+/// Bytes of a form: the longest text of a brief, each byte spelled in three, and the fields beside it.
+const PAGE_BODY: usize = 256 * 1024;
 const PAGES_A_MINUTE: i64 = 600;
 /// Bytes of a request at the workspace door, and requests a minute (`access` 11, 12).
 const WORK_BODY: usize = 512 * 1024;

@@ -1,5 +1,7 @@
 //! The pages of workspaces and their tokens.
 
+mod decisions;
+
 use std::time::Duration;
 
 use helix::testing::TestApp;
