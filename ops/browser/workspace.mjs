@@ -31,6 +31,7 @@ export async function workspace(ada) {
   await ada.looks("workspace", "Workspace of Ada");
   assert.ok(!(await ada.page.content()).includes(link));
   await tokens(ada, here);
+  await briefs(ada, here);
   await ada.go(link);
   await ada.looks("join", "Join a workspace");
 }
@@ -66,6 +67,26 @@ async function tokens(ada, here) {
   await ada.send("Revoke night shift");
   assert.match(await ada.page.getByRole("status").first().textContent(), /The token is revoked/);
   await ada.looks("tokens-revoked");
+}
+
+/** A text that binds, and the review of it: agents would work through its steps. */
+async function briefs(ada, here) {
+  await ada.go(here);
+  await ada.send(ada.page.getByRole("link", { name: "Tides" }));
+  await ada.looks("project-empty", "Tides");
+  await unfold(ada, "Create a brief");
+  await ada.fill("Title", "Moon and tide");
+  await ada.send("Create the brief");
+  await ada.looks("brief-empty", "Moon and tide");
+  await unfold(ada, "Write the text");
+  await ada.fill("Text, in Markdown", "## Spring\n\nHigh water.\n\n## Neap\n\nLow water.\n");
+  await ada.fill("What is different", "A start.");
+  await ada.send("Commit the text");
+  await ada.looks("brief", "Moon and tide");
+  assert.match(await text(ada), /Version 1 .*High water/);
+  await ada.send("Start a review of version 1");
+  await ada.looks("review", "Review of Moon and tide");
+  assert.match(await text(ada), /Spring open Neap open/);
 }
 
 /** A radio button: by keyboard its group is reached with Tab and the arrows choose. */
