@@ -113,11 +113,12 @@ fn finding(number: u128) -> NewFinding {
 }
 
 fn command(body: &Body, number: u128, attempt: &Attempt) -> ReviewCommand {
-    let claim = body.claim.map_or(ClaimId::new(id(0)), |claim| claim.id);
+    let held = body.claim;
+    let claim = held.map_or(ClaimId::new(id(0)), |claim| claim.id);
     let act = match attempt {
         Attempt::Settle { kill } => {
             return ReviewCommand::Settle {
-                dead_claim: kill.then_some(claim),
+                dead_claim: held.filter(|_| *kill).map(|held| held.of_credential()),
             };
         }
         Attempt::Claim { by, step } => Act::Claim(ClaimStep {

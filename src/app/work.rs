@@ -14,6 +14,7 @@ pub mod choices;
 pub mod contract;
 pub mod opening;
 pub mod operations;
+pub mod parting;
 pub mod perform;
 pub mod policy;
 pub mod projects;

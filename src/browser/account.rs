@@ -14,6 +14,7 @@ use super::visit::{self, Admits, OriginRule, Rules, Visit};
 use super::{Frame, Notice, html};
 use crate::app::access::sign_in::{Person, Proved, SignInError};
 use crate::app::problem::Problem;
+use crate::app::work::parting::PartingError;
 use crate::http::door::Door;
 use crate::http::permits::Demand;
 
@@ -130,10 +131,23 @@ async fn delete(Door(door): Door, request: HttpRequest, payload: Payload) -> Htt
     visit::posted(&door, &request, payload, OWN, async |visit, form| {
         let deleted = async {
             let (person, proved) = prove(visit, &form).await?;
-            door.sign_in.delete_account(person, &proved).await
+            let with = match door.work.part(person).await {
+                Ok(with) => with,
+                Err(stays) => return Ok(Some(stays)),
+            };
+            door.sign_in.delete_account(person, &proved, with).await?;
+            Ok(None)
         };
         match deleted.await {
-            Ok(()) => {
+            Ok(Some(PartingError::OnlyOwner(name))) => {
+                let fault = format!(
+                    "You are the only owner of “{name}”, where others work. Make somebody else an owner, or take \
+                     the others out, and try again."
+                );
+                show(visit, StatusCode::CONFLICT, None, Some(("delete", fault))).await
+            }
+            Ok(Some(PartingError::Problem(problem))) => Err(problem),
+            Ok(None) => {
                 let frame = Frame::of(&door.base, "/account");
                 let page = Notice {
                     frame,

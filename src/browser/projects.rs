@@ -19,7 +19,7 @@ use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::{Code, Problem};
 use crate::http::door::Door;
 
-/// Pages of a list that are looked through for one project: as many as a workspace can have.
+/// Pages of a list that hold as many projects as a workspace can have.
 const PAGES: usize = 2;
 
 #[derive(Template)]
@@ -107,7 +107,11 @@ async fn show(
     let wish = json!({"project_id": project, "limit": MOST});
     let briefs = ask(visit, "brief_list", workspace, &wish).await?;
     let reviews = ask(visit, "review_list", workspace, &wish).await?;
-    let seen = find(visit, workspace, project).await?;
+    let all = all(visit, workspace).await?;
+    let seen = all
+        .iter()
+        .find(|one| said(one, "project_id") == project)
+        .ok_or_else(|| Problem::new(Code::NothingThere))?;
     let here = here(path);
     let briefs_seen = lines(&briefs, "briefs", "brief_id", &here);
     let reviews_seen = lines(&reviews, "reviews", "review_id", &here);
@@ -115,8 +119,8 @@ async fn show(
         frame: visit.frame(&here),
         csrf: &person_of(visit)?.csrf,
         up: format!("/workspaces/{workspace}"),
-        name: said(&seen, "name").to_owned(),
-        description: said(&seen, "description").to_owned(),
+        name: said(seen, "name").to_owned(),
+        description: said(seen, "description").to_owned(),
         fault,
         key: fresh_key(visit),
         waiting: waiting(&briefs, &reviews, &here),
@@ -128,25 +132,19 @@ async fn show(
     html(status, &page)
 }
 
-/// The project itself, which is shown by the list of all.
-pub(super) async fn find(
-    visit: &Visit<'_>,
-    workspace: &str,
-    project: &str,
-) -> Result<Value, Problem> {
+/// The projects of a workspace, all of them.
+pub(super) async fn all(visit: &Visit<'_>, workspace: &str) -> Result<Vec<Value>, Problem> {
     let mut wish = json!({"limit": MOST});
+    let mut all = Vec::new();
     for _ in 0..PAGES {
         let listed = ask(visit, "project_list", workspace, &wish).await?;
-        let mut all = listed["projects"].as_array().into_iter().flatten();
-        if let Some(found) = all.find(|one| said(one, "project_id") == project) {
-            return Ok(found.clone());
-        }
+        all.extend(listed["projects"].as_array().into_iter().flatten().cloned());
         if !listed["next_cursor"].is_string() {
             break;
         }
         wish["cursor"] = listed["next_cursor"].clone();
     }
-    Err(Problem::new(Code::NothingThere))
+    Ok(all)
 }
 
 fn lines(seen: &Value, list: &str, id: &str, here: &str) -> Vec<Line> {

@@ -17,7 +17,7 @@ use super::moment::Moment;
 use super::sign_in::{refused, wait_of, waiting};
 use super::visit::{self, Admits, Visit};
 use super::workspaces::{FORM, WITHDRAWAL, ask, instant, said, texts};
-use super::{Frame, html};
+use super::{Frame, html, projects};
 use crate::app::problem::{Code, Problem};
 use crate::auth::oauth::resource::Door as DoorKind;
 use crate::auth::oauth::scope::{Providers, sentence, supported};
@@ -288,7 +288,7 @@ async fn show(
             .map_or_else(Vec::new, |all| all.iter().map(card).collect()),
         wish: wish_of(form),
         scopes: scopes(form),
-        projects: projects(visit, workspace, form).await?,
+        projects: reachable(visit, workspace, form).await?,
         expiries: EXPIRIES,
     };
     html(status, &page)
@@ -302,7 +302,7 @@ async fn review(visit: &Visit<'_>, workspace: &str, form: &Form) -> Result<HttpR
         here: &here,
         wish: wish_of(form),
         scopes: scopes(form).into_iter().filter(|one| one.ticked).collect(),
-        projects: projects(visit, workspace, form)
+        projects: reachable(visit, workspace, form)
             .await?
             .into_iter()
             .filter(|one| one.ticked)
@@ -368,13 +368,16 @@ fn scopes(form: &Form) -> Vec<Choice> {
         .collect()
 }
 
-async fn projects(visit: &Visit<'_>, workspace: &str, form: &Form) -> Result<Vec<Choice>, Problem> {
+/// The projects that a token can be confined to.
+async fn reachable(
+    visit: &Visit<'_>,
+    workspace: &str,
+    form: &Form,
+) -> Result<Vec<Choice>, Problem> {
     let ticked: Vec<&str> = form.all("projects").collect();
-    let listed = ask(visit, "project_list", workspace, &json!({"limit": 100})).await?;
-    let all = listed["projects"].as_array();
+    let all = projects::all(visit, workspace).await?;
     Ok(all
-        .into_iter()
-        .flatten()
+        .iter()
         .map(|project| Choice {
             value: said(project, "project_id").to_owned(),
             said: said(project, "name").to_owned(),

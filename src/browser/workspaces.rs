@@ -16,7 +16,7 @@ use super::connections::person_of;
 use super::form::Form;
 use super::moment::Moment;
 use super::visit::{self, Admits, OriginRule, Rules, Visit};
-use super::{Frame, Notice, html};
+use super::{Frame, Notice, html, projects};
 use crate::app::idempotency::IdempotencyKey;
 use crate::app::problem::{Code, Problem};
 use crate::app::work::Ask;
@@ -254,6 +254,7 @@ pub(super) fn told(problem: Problem) -> Result<(StatusCode, String), Problem> {
             | Code::ProposalClosed
             | Code::ReviewClosed
             | Code::RoleRequired
+            | Code::ReauthenticationRequired
             | Code::ProjectArchived
             | Code::CredentialInContent
     );
@@ -273,7 +274,7 @@ async fn show(
     fault: Option<&str>,
 ) -> Result<HttpResponse, Problem> {
     let seen = ask(visit, "workspace_get", workspace, &json!({})).await?;
-    let projects = ask(visit, "project_list", workspace, &json!({"limit": MOST})).await?;
+    let projects = json!({"projects": projects::all(visit, workspace).await?});
     let members = ask(visit, "member_list", workspace, &json!({})).await?;
     let apps = ask(visit, "connection_list", workspace, &json!({})).await?;
     let here = format!("/workspaces/{workspace}");

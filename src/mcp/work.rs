@@ -271,19 +271,20 @@ fn wish(
     mut arguments: Map<String, Value>,
 ) -> Result<(Arguments, Option<IdempotencyKey>), Problem> {
     policy::admit(caller, tool)?;
+    let sent = match tool.keyed {
+        Keyed::Yes => arguments.remove("idempotency_key"),
+        Keyed::No => None,
+    };
+    // In the order of the routes.
+    let checked = Arguments::check(&Value::Object(arguments), tool.fields)?;
     let key = match tool.keyed {
         Keyed::Yes => {
-            let sent = arguments.remove("idempotency_key");
-            Some(IdempotencyKey::parse(
-                sent.as_ref().and_then(Value::as_str),
-            )?)
+            let text = sent.as_ref().and_then(Value::as_str);
+            Some(IdempotencyKey::parse(text)?)
         }
         Keyed::No => None,
     };
-    Ok((
-        Arguments::check(&Value::Object(arguments), tool.fields)?,
-        key,
-    ))
+    Ok((checked, key))
 }
 
 #[cfg(test)]

@@ -229,3 +229,15 @@ async fn add_worker_token(
     .await
     .map(drop)
 }
+
+/// Destroys a key, and with it what was sealed under it.
+async fn drop_key(conn: &mut PgConnection, key_id: Uuid, at_ms: i64) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "update es.data_key set dropped_at_ms = $2, kek_id = null, wrapped = null where key_id = $1",
+    )
+    .bind(key_id)
+    .bind(at_ms)
+    .execute(conn)
+    .await
+    .map(drop)
+}

@@ -18,7 +18,9 @@ use super::read_pool::ReadPool;
 use super::receipt::{self, FoundReceipt, ReceiptKey};
 
 pub use people::{Connection, KnownAccount, connection, connections, people};
-pub use tokens::{FoundApp, FoundToken, ListedToken, TokenPlace, app, list, named_token, place};
+pub use tokens::{
+    FoundApp, FoundToken, ListedToken, TokenPlace, app, list, made_by, named_token, place,
+};
 
 /// Who asks, and of which workspace.
 #[derive(Debug, Clone, Copy)]
@@ -173,19 +175,18 @@ pub async fn of_project(
     (project, owner): (Uuid, OwnerKey),
     before: Before,
     limit: i64,
-) -> Result<Vec<(Uuid, StreamHead)>, StoreError> {
+) -> Result<(Standing, Vec<(Uuid, StreamHead)>), StoreError> {
     let sql = format!(
-        "select s.stream_id, {HEAD}
-           from access.project p
-           join access.ledger l on l.row_id = $1
-            and (l.reach is null or p.project_id = any (l.reach))
-           join lateral
-                (select * from es.stream s
-                  where s.lane = $4 and s.owner_key = $5 and s.kind = '{kind}'
+        "select {STANDING}, s.stream_id, {HEAD}
+           {CLOCK}
+           left join lateral
+                (select s.* from access.project p
+                   join access.ledger l on l.row_id = $1
+                    and (l.reach is null or p.project_id = any (l.reach))
+                   join es.stream s on s.lane = $4 and s.owner_key = $5 and s.kind = '{kind}'
+                  where p.project_id = $3 and p.workspace_id = $2
                     and ($6::bigint is null or (s.created_at_ms, s.stream_id) < ($6, $7))
                   order by s.created_at_ms desc, s.stream_id desc limit $8) s on true
-          where p.project_id = $3 and p.workspace_id = $2
-            and access.works_as($1, $2) is not null
           order by s.created_at_ms desc, s.stream_id desc"
     );
     let (before_ms, before_id) = before.unzip();
@@ -201,9 +202,29 @@ pub async fn of_project(
             .bind(limit)
     };
     let rows = reads.all(query).await?;
-    rows.iter()
-        .map(|row| Ok((row.try_get("stream_id")?, head_of(row)?)))
-        .collect()
+    let standing = standing_of(first(&rows)?)?;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        if let Some(stream) = row.try_get("stream_id")? {
+            found.push((stream, head_of(row)?));
+        }
+    }
+    Ok((standing, found))
+}
+
+/// Those of some ledger rows that may not act in the workspace any more.
+pub async fn dead(reads: &ReadPool, asker: &Asker, rows: &[Uuid]) -> Result<Vec<Uuid>, StoreError> {
+    let query = || {
+        sqlx::query(
+            "select r.row_id from unnest($2::uuid[]) r(row_id)
+              where access.works_as(r.row_id, $1) is null",
+        )
+        .bind(asker.workspace)
+        .bind(rows)
+    };
+    let rows = reads.all(query).await?;
+    let dead = rows.iter().map(|row| Ok(row.try_get("row_id")?));
+    dead.collect()
 }
 
 /// Events of a stream of the workspace by their places, for a credential that may act there.

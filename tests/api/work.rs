@@ -9,6 +9,7 @@ mod humans;
 mod mcp;
 mod members;
 mod pages;
+mod parting;
 pub mod person;
 mod projects;
 mod reach;

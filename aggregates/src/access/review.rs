@@ -32,7 +32,7 @@ use crate::ids::{AccountId, BriefId, ClaimId, FindingId, ProjectId, StepId, Work
 use crate::sealed::Sealed;
 use crate::time::{Stamp, Timestamp};
 
-use command::{ReviewCommand, Verdict};
+use command::{DeadClaim, ReviewCommand, Verdict};
 use error::ReviewError;
 use event::ReviewEvent;
 
@@ -181,13 +181,23 @@ impl Review {
 
     /// As it is once everything has ended that ends by time or with `dead_claim`.
     #[must_use]
-    pub fn settled(&self, dead_claim: Option<ClaimId>, stamp: Stamp) -> Self {
+    pub fn settled(&self, dead_claim: Option<DeadClaim>, stamp: Stamp) -> Self {
         let mut settled = self.clone();
         let command = ReviewCommand::Settle { dead_claim };
         for event in settled.decide(&command, stamp).unwrap_or_default() {
             settled.evolve(&event);
         }
         settled
+    }
+}
+
+impl Claim {
+    /// What it rests on.
+    pub fn of_credential(&self) -> DeadClaim {
+        DeadClaim {
+            claim: self.id,
+            credential: self.credential,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use helix_aggregates::ids::{AccountId, BriefId, ClaimId, ProjectId, ReviewId, Ru
 use helix_aggregates::sealed::Sealed;
 use helix_aggregates::time::{Stamp, Timestamp};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::agent::ERASED;
 
@@ -61,6 +62,8 @@ pub struct ShownClaim {
     pub claim_id: ClaimId,
     pub step_id: StepId,
     pub by: Author,
+    /// The ledger row it rests on. Not shown.
+    pub credential: Uuid,
     pub lease_expires_at: Timestamp,
 }
 
@@ -149,6 +152,7 @@ impl ShownClaim {
             claim_id: claim.id,
             step_id: claim.step,
             by: claim.by,
+            credential: claim.credential,
             lease_expires_at: claim.lease_expires_at,
         }
     }

@@ -41,6 +41,7 @@ pub use invitation::{ChoiceLink, Newcomer};
 pub use person::Person;
 pub use setup::{LINK_KIND, LinkReach, SetUp, Whence};
 pub use tries::Origin;
+pub use upkeep::WithAccount;
 
 /// Why nobody was let in. Only the door knows the words.
 #[derive(Debug, thiserror::Error)]

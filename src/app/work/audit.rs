@@ -10,18 +10,16 @@ use helix_aggregates::access::audit::Audit;
 use helix_aggregates::access::audit::command::{AuditCommand, NewEntry};
 use helix_aggregates::access::audit::event::{Action, AuditEvent};
 use helix_aggregates::access::author::Author;
-use helix_aggregates::ids::{
-    AccountId, BriefId, GrantId, ProjectId, ProposalId, RepositoryId, TokenId,
-};
 use helix_aggregates::text::Text;
 use helix_aggregates::time::Stamp;
 use quick_cache::sync::Cache;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::Work;
+use super::arguments::Kind;
 use super::caller::{CallerKind, WorkCaller};
 use super::operations::{Op, Operation};
 use super::perform::{Answer, Ask};
@@ -171,7 +169,7 @@ impl Work {
             Err(problem) => Went::Refused(problem.code),
         };
         if let Some(asker) = asker
-            && let Some(site) = self.belongs(asker).await?
+            && let Some(site) = self.belongs(ask, asker).await?
         {
             self.record(ask, &site, went).await?;
         }
@@ -190,8 +188,8 @@ impl Work {
     }
 
     /// The workspace that is asked about, for those who belong to it, whatever else they may do there.
-    async fn belongs(&self, asker: Asker) -> Result<Option<Site>, Problem> {
-        let standing = work::standing(&self.core.reads, &asker).await?;
+    async fn belongs(&self, ask: &Ask<'_>, asker: Asker) -> Result<Option<Site>, Problem> {
+        let standing = work::standing(self.reads(ask), &asker).await?;
         if !standing.lives || standing.works_as.is_none() {
             return Ok(None);
         }
@@ -206,7 +204,11 @@ impl Work {
             priority: ask.operation.demand.priority(),
             ..Append::of(site.asker.lane, Vec::new())
         };
-        let (home, entry, meta) = (self.home_of(site), entry(ask, went)?, ask.caller.meta());
+        let (home, entry, meta) = (
+            self.home_of(site),
+            entry(ask, went, &[])?,
+            ask.caller.meta(),
+        );
         let recorded = self.records.append(&home, append, entry, site.stamp, &meta);
         Ok(recorded.await?)
     }
@@ -235,6 +237,7 @@ impl Work {
                 stored,
             )?));
         }
+        self.still(ask, &site).await?;
         let head = json!({ "seq": newest.state.seq, "hash": newest.state.head.open() });
         let seen = json!({ "entries": entries, "head": head });
         Ok(Answer::of(ask.operation, seen, false))
@@ -264,16 +267,20 @@ fn principal(by: Author) -> String {
 }
 
 /// The entry of an operation.
-pub(super) fn entry(ask: &Ask<'_>, went: Went) -> Result<NewEntry, StoreError> {
+///
+/// `made` are the ids of what it has made; those that the question names stand before them.
+pub(super) fn entry(ask: &Ask<'_>, went: Went, made: &[String]) -> Result<NewEntry, StoreError> {
     let name = ask.operation.name;
     let mut detail = match went {
         Went::Well => name.to_owned(),
         Went::Again => format!("{name} (replayed)"),
         Went::Refused(code) => format!("refused {name}: {}", code.row().code),
     };
-    for id in named(ask) {
+    let named = named(ask);
+    let made = made.iter().filter(|id| !named.contains(id));
+    for id in named.iter().chain(made) {
         detail.push(' ');
-        detail.push_str(&id);
+        detail.push_str(id);
     }
     let fault = |_| StoreError::Damaged("an entry of a record is too long".to_owned());
     Ok(NewEntry {
@@ -313,17 +320,35 @@ fn action(operation: &Operation) -> Action {
     }
 }
 
-/// The ids that a question names, as far as they are ids: anything else is the caller's text.
+/// The ids that a question names, in the order of its fields. What is no id is the caller's text, which is
+/// never quoted.
 fn named(ask: &Ask<'_>) -> Vec<String> {
-    let text = |name: &str| ask.arguments.text(name);
-    let ids = [
-        text("project_id").and_then(|id| ProjectId::parse(id).ok().map(|id| id.to_string())),
-        text("brief_id").and_then(|id| BriefId::parse(id).ok().map(|id| id.to_string())),
-        text("proposal_id").and_then(|id| ProposalId::parse(id).ok().map(|id| id.to_string())),
-        text("account_id").and_then(|id| AccountId::parse(id).ok().map(|id| id.to_string())),
-        text("repository_id").and_then(|id| RepositoryId::parse(id).ok().map(|id| id.to_string())),
-        text("token_id").and_then(|id| TokenId::parse(id).ok().map(|id| id.to_string())),
-        text("connection_id").and_then(|id| GrantId::parse(id).ok().map(|id| id.to_string())),
-    ];
-    ids.into_iter().flatten().collect()
+    let ids = ask
+        .operation
+        .fields
+        .iter()
+        .filter(|field| field.kind == Kind::Id && field.name.ends_with("_id"))
+        .filter_map(|field| ask.arguments.text(field.name));
+    ids.filter(|text| is_id(text)).map(str::to_owned).collect()
+}
+
+/// The ids of what an operation has made, as its answer shows them.
+pub(super) fn made(answer: &Map<String, Value>) -> Vec<String> {
+    let own = |(name, value): (&String, &Value)| {
+        let key = format!("{name}_id");
+        let inner = value.get(&key).and_then(Value::as_str);
+        let plain = value.as_str().filter(|_| name.ends_with("_id"));
+        inner.or(plain).map(str::to_owned)
+    };
+    answer.iter().filter_map(own).collect()
+}
+
+/// A short word and a UUID, as every id of a workspace is spelled.
+fn is_id(text: &str) -> bool {
+    let parts = text.split_once('_');
+    parts.is_some_and(|(word, uuid)| {
+        (2..=5).contains(&word.len())
+            && word.bytes().all(|b| b.is_ascii_lowercase())
+            && Uuid::try_parse(uuid).is_ok_and(|id| id.hyphenated().to_string() == uuid)
+    })
 }

@@ -48,8 +48,9 @@ impl Work {
         } else {
             page.one_more()
         };
-        let rows =
-            work::of_project(reads, &site.asker, Brief::KIND, place, page.before, limit).await?;
+        let rows = work::of_project(reads, &site.asker, Brief::KIND, place, page.before, limit);
+        let (standing, rows) = rows.await?;
+        let site = self.site(ask, asker, &standing).await?;
         let mut briefs = Vec::new();
         let mut places = Vec::new();
         for (stream, head) in &rows {
@@ -136,6 +137,7 @@ impl Work {
                     kind: Brief::KIND,
                     lane: site.asker.lane,
                     owner,
+                    states: None,
                     most: MOST,
                 })]
             },

@@ -11,7 +11,7 @@ use helix_projections::inline::Inline;
 use serde_json::{Map, Value};
 
 use super::Work;
-use super::audit::{Went, entry};
+use super::audit::{Went, entry, made};
 use super::perform::{Answer, Ask};
 use super::site::{Found, Site, Target, asker_of, nothing};
 use crate::app::idempotency::KeyedRequest;
@@ -136,7 +136,10 @@ impl Work {
             priority: ask.operation.demand.priority(),
             ..Append::of(stream.lane, streams)
         };
-        let (home, entry) = (self.home_of(site), entry(ask, Went::Well)?);
+        let (home, entry) = (
+            self.home_of(site),
+            entry(ask, Went::Well, &made(&answer.body))?,
+        );
         let recorded = self.records.append(&home, append, entry, site.stamp, &meta);
         recorded.await?;
         answer.is_recorded = true;

@@ -13,7 +13,7 @@ use super::perform::{Answer, Ask};
 use super::site::nothing;
 use super::{Work, policy};
 use crate::app::access::grants;
-use crate::app::problem::{Code, Problem};
+use crate::app::problem::Problem;
 use crate::store::work;
 
 impl Work {
@@ -37,6 +37,7 @@ impl Work {
                 "last_used_at": one.last_used_at_ms.map(Timestamp::from_millis),
             }));
         }
+        self.still(ask, &site).await?;
         let seen = json!({ "connections": connections });
         Ok(Answer::of(ask.operation, seen, false))
     }
@@ -49,7 +50,8 @@ impl Work {
         let account = work::connection(&self.core.withdrawals, site.asker.workspace, grant.uuid());
         let account = AccountId::new(account.await?.ok_or_else(nothing)?);
         if account != human.account() && site.role != Some(Role::Owner) {
-            return Err(Problem::new(Code::RoleRequired));
+            // Hidden from their list, so none for them.
+            return Err(nothing());
         }
         let meta = ask.caller.meta();
         let cause = GrantEnding::RevokedByOwner;

@@ -109,6 +109,7 @@ fn members(op: Op) -> Vec<(&'static str, Value)> {
                 ("review", reviews::review()),
                 ("steps", reviews::steps()),
                 ("run", reviews::run()),
+                ("constraints", json!({"type": "array", "items": plain()})),
             ],
         ]
         .concat(),
@@ -129,6 +130,7 @@ fn members(op: Op) -> Vec<(&'static str, Value)> {
         | Op::MemberChange
         | Op::MemberRemove
         | Op::InviteAccept
+        | Op::InviteWithdraw
         | Op::RepositoryList
         | Op::RepositoryConnect
         | Op::RepositoryDisconnect

@@ -10,14 +10,16 @@ use super::audit::{Went, entry};
 use super::change::must_work;
 use super::perform::{Answer, Ask};
 use super::site::{Site, nothing};
-use super::tokens::{By, DAYS, Minted, TokenWish};
+use super::tokens::{By, DAYS, Minted, TokenWish, TokensError};
 use super::{Work, policy};
 use crate::app::problem::Problem;
+use crate::store::StoreError;
 
 impl Work {
     pub(super) async fn list_tokens(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
         let (site, _) = self.owners_site(ask).await?;
         let tokens = self.tokens.list(Some(site.workspace)).await?;
+        self.still(ask, &site).await?;
         let seen = json!({ "tokens": tokens });
         Ok(Answer::of(ask.operation, seen, false))
     }
@@ -31,8 +33,10 @@ impl Work {
             expires_days: ask.arguments.number("expires_days").unwrap_or(DAYS),
         };
         let by = recorded(ask, by)?;
-        let made = self.tokens.create(site.workspace, &wish, &by).await?;
-        Ok(shown(ask, &made))
+        match self.tokens.create(site.workspace, &wish, &by).await {
+            Ok(made) => Ok(shown(ask, &made)),
+            Err(error) => Err(self.why(ask, error).await),
+        }
     }
 
     pub(super) async fn rotate_token(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
@@ -41,8 +45,10 @@ impl Work {
         let days = ask.arguments.number("expires_days").unwrap_or(DAYS);
         let grace = ask.arguments.number("grace_seconds");
         let by = recorded(ask, by)?;
-        let made = self.tokens.rotate(token, days, grace, &by).await?;
-        Ok(shown(ask, &made))
+        match self.tokens.rotate(token, days, grace, &by).await {
+            Ok(made) => Ok(shown(ask, &made)),
+            Err(error) => Err(self.why(ask, error).await),
+        }
     }
 
     pub(super) async fn revoke_token(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
@@ -53,6 +59,15 @@ impl Work {
             .await?;
         let seen = json!({ "token_id": token, "state": "revoked" });
         Ok(Answer::of(ask.operation, seen, false))
+    }
+
+    /// Why nothing was done. Where the session, the membership or the role went meanwhile, another look
+    /// says which.
+    async fn why(&self, ask: &Ask<'_>, error: TokensError) -> Problem {
+        match (&error, self.owners_site(ask).await) {
+            (TokensError::Store(StoreError::Revoked), Err(problem)) => problem,
+            _ => error.into(),
+        }
     }
 
     /// The workspace of an owner whose passphrase is fresh.
@@ -86,7 +101,7 @@ impl Work {
 /// answered.
 fn recorded(ask: &Ask<'_>, by: By) -> Result<By, Problem> {
     Ok(By {
-        entry: Some(entry(ask, Went::Well)?),
+        entry: Some(entry(ask, Went::Well, &[])?),
         ..by
     })
 }

@@ -10,8 +10,9 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::audit::{Went, entry};
 use super::change::{Plan, Presence};
-use super::members::{may_administer, role_of};
+use super::members::{may_administer, ownership_is_proved, role_of};
 use super::perform::{Answer, Ask};
 use super::site::{Site, nothing, workspace_owner};
 use super::workspaces::open;
@@ -25,7 +26,7 @@ use crate::store::ledger::people::{HandleRow, PeopleChange};
 use crate::store::ledger::work::WorkChange;
 use crate::store::log::{ExecuteError, Stream};
 use crate::store::owner::Lane;
-use crate::store::work::{self, Asker};
+use crate::store::work;
 use crate::store::{StoreError, handles};
 
 const INVITE: &str = "invite";
@@ -58,6 +59,7 @@ impl Work {
             presence: Presence::Existing,
             command: &|_: &Site, workspace: &Workspace| {
                 may_administer(open(workspace)?, by, [role])?;
+                ownership_is_proved(ask, [Some(role)])?;
                 Ok(WorkspaceCommand::Invite(Box::new(NewInvite {
                     invite,
                     email: email.clone(),
@@ -107,7 +109,17 @@ impl Work {
             .and_then(|body| body.live_invite(invite, stamp.at));
         let role = promised.ok_or_else(nothing)?.role;
         let command = WorkspaceCommand::AcceptInvite { invite, account };
-        let ledger = [
+        let meta = ask.caller.meta();
+        let joined = self
+            .workspaces
+            .prepare(&stream, &loaded, &command, stamp, &meta);
+        let prepared = match joined {
+            Ok(prepared) => prepared,
+            Err(ExecuteError::Refused(WorkspaceError::NoInvite)) => return Err(nothing()),
+            Err(ExecuteError::Refused(refusal)) => return Err(refusal.into()),
+            Err(ExecuteError::Store(error)) => return Err(error.into()),
+        };
+        let ledger = vec![
             LedgerChange::People(PeopleChange::UseHandle {
                 handle_hash: hash,
                 at_ms,
@@ -119,32 +131,47 @@ impl Work {
                 at_ms,
             }),
         ];
-        let meta = ask.caller.meta();
-        let joined = self
-            .workspaces
-            .execute_with(&stream, &command, stamp, &meta, |append| Append {
-                ledger: ledger.to_vec(),
-                guards: vec![ask.caller.row_id],
-                ..append
-            })
-            .await;
-        match joined {
-            Ok(_) => {}
-            Err(
-                ExecuteError::Store(StoreError::Spent)
-                | ExecuteError::Refused(WorkspaceError::NoInvite),
-            ) => return Err(nothing()),
-            Err(ExecuteError::Refused(refusal)) => return Err(refusal.into()),
-            Err(ExecuteError::Store(error)) => return Err(error.into()),
-        }
-        let seen = json!({ "workspace_id": workspace, "role": role.as_str() });
-        let asker = Asker {
-            row_id: ask.caller.row_id,
-            workspace: workspace.uuid(),
-            lane: stream.lane,
+        let append = Append {
+            ledger,
+            guards: vec![ask.caller.row_id],
+            ..Append::of(stream.lane, vec![prepared.append])
         };
-        let answer = Answer::of(ask.operation, seen, false);
-        self.recorded_in(ask, Some(asker), Ok(answer)).await
+        // Joining and its entry in the record are one: whoever is told that it failed is no member.
+        let entry = entry(ask, Went::Well, &[invite.to_string()])?;
+        let recorded = self.records.append(&stream, append, entry, stamp, &meta);
+        match recorded.await {
+            Ok(()) => {}
+            Err(StoreError::Spent) => return Err(nothing()),
+            Err(error) => return Err(error.into()),
+        }
+        self.workspaces.remember(&stream, prepared.next);
+        let seen = json!({ "workspace_id": workspace, "role": role.as_str() });
+        Ok(Answer {
+            is_recorded: true,
+            ..Answer::of(ask.operation, seen, false)
+        })
+    }
+
+    /// Takes an invitation back.
+    pub(super) async fn withdraw_invite(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
+        let by = policy::human(ask.caller)?.account();
+        let invite = InviteId::parse(ask.arguments.needed("invite_id")?).map_err(|_| nothing())?;
+        let plan = Plan {
+            target: self.workspace_target(ask)?,
+            presence: Presence::Existing,
+            command: &|site: &Site, workspace: &Workspace| {
+                let body = open(workspace)?;
+                let known = body.live_invite(invite, site.stamp.at);
+                may_administer(body, by, [known.ok_or_else(nothing)?.role])?;
+                Ok(WorkspaceCommand::WithdrawInvite {
+                    invite,
+                    by: Maker::Account(by),
+                })
+            },
+            rows: &|_, _| Vec::new(),
+            view: &|_, _: &Workspace| Ok(json!({ "invite_id": invite, "state": "withdrawn" })),
+        };
+        self.change(ask, &self.workspaces, plan).await
     }
 
     /// The stream of a workspace that exists.

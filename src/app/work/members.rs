@@ -13,6 +13,7 @@ use helix_projections::agent::ERASED;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::audit::{Went, entry};
 use super::change::{Plan, Presence, must_work};
 use super::perform::{Answer, Ask};
 use super::site::Site;
@@ -54,6 +55,7 @@ impl Work {
             Some(Role::Owner | Role::Admin) => views::invites(body, site.stamp.at),
             Some(Role::Member) | None => Vec::new(),
         };
+        self.still(ask, &site).await?;
         let seen = json!({ "members": members, "invites": invites });
         Ok(Answer::of(ask.operation, seen, false))
     }
@@ -67,7 +69,9 @@ impl Work {
             presence: Presence::Existing,
             command: &|_: &Site, workspace: &Workspace| {
                 let body = open(workspace)?;
-                may_administer(body, by, body.role(account).into_iter().chain([role]))?;
+                let touched = [body.role(account), Some(role)];
+                may_administer(body, by, touched.into_iter().flatten())?;
+                ownership_is_proved(ask, touched)?;
                 Ok(WorkspaceCommand::ChangeRole {
                     account,
                     role,
@@ -82,16 +86,18 @@ impl Work {
         self.change(ask, &self.workspaces, plan).await
     }
 
-    /// Takes a member out, or lets one leave. The tokens that an owner made end before, unless they are
-    /// to be kept: cut off half-way, a member without tokens is left and no token without its maker.
+    /// Takes a member out, or lets one leave. The tokens that an owner made end before, unless the owner
+    /// who acts keeps them: cut off half-way, a member without tokens is left and no token without its
+    /// maker.
     pub(super) async fn remove_member(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
         let by = policy::human(ask.caller)?.account();
         let account = named(ask)?;
         let command = |_: &Site, workspace: &Workspace| {
+            let body = open(workspace)?;
             if account != by {
-                let body = open(workspace)?;
                 may_administer(body, by, body.role(account))?;
             }
+            ownership_is_proved(ask, [body.role(account), None])?;
             Ok(WorkspaceCommand::RemoveMember {
                 account,
                 by: Maker::Account(by),
@@ -100,7 +106,11 @@ impl Work {
         let (site, loaded) = self.look_around(ask).await?;
         let asked = command(&site, &loaded.state)?;
         loaded.state.decide(&asked, site.stamp)?;
-        let tokens = self.tokens_of(ask, &site, account).await?;
+        // Tokens are an owner's to see and to end.
+        let tokens = match site.role {
+            Some(Role::Owner) => self.tokens_of(ask, &site, account).await?,
+            Some(Role::Admin | Role::Member) | None => json!([]),
+        };
         let plan = Plan {
             target: self.workspace_target(ask)?,
             presence: Presence::Existing,
@@ -133,21 +143,32 @@ impl Work {
             entry: None,
         };
         let keeps = ask.arguments.text("keep_tokens") == Some("true");
-        let maker = account.to_string();
         let mut lines = Vec::new();
-        for line in self.tokens.list(Some(site.workspace)).await? {
-            if line.creator != maker || line.state != "live" {
-                continue;
-            }
+        for line in self.tokens.made_by(site.workspace, account).await? {
             let state = if keeps { "live" } else { "revoked" };
             if !keeps {
                 let cause = TokenRevocation::MemberRemoved;
+                let by = By {
+                    entry: Some(entry(ask, Went::Well, &[line.token_id.to_string()])?),
+                    ..by.clone()
+                };
                 self.tokens.revoke(line.token_id, cause, &by).await?;
             }
             lines.push(json!({ "token_id": line.token_id, "name": line.name, "state": state }));
         }
         Ok(lines.into())
     }
+}
+
+/// Who an owner is changes only after a passphrase entered a short while ago (`access` 3.6).
+pub(super) fn ownership_is_proved(
+    ask: &Ask<'_>,
+    touched: impl IntoIterator<Item = Option<Role>>,
+) -> Result<(), Problem> {
+    if touched.into_iter().any(|role| role == Some(Role::Owner)) {
+        policy::fresh_human(ask.caller)?;
+    }
+    Ok(())
 }
 
 /// Owners administer everybody, admins those who are and stay members.

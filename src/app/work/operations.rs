@@ -48,6 +48,7 @@ pub enum Op {
     MemberChange,
     MemberRemove,
     InviteAccept,
+    InviteWithdraw,
     RepositoryList,
     RepositoryConnect,
     RepositoryDisconnect,

@@ -106,6 +106,7 @@ impl Work {
             Op::MemberChange => self.change_member(ask).await,
             Op::MemberRemove => self.remove_member(ask).await,
             Op::InviteAccept => self.accept_invite(ask).await,
+            Op::InviteWithdraw => self.withdraw_invite(ask).await,
             Op::RepositoryList => self.list_repositories(ask).await,
             Op::RepositoryConnect => self.connect_repository(ask).await,
             Op::RepositoryDisconnect => self.disconnect_repository(ask).await,

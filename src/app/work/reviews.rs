@@ -12,14 +12,12 @@ mod views;
 use std::time::Duration;
 
 use helix_aggregates::access::brief;
-use helix_aggregates::access::review::Review;
 use helix_aggregates::access::review::command::{
-    Act, Decide, NewReview, NewStep, ReviewAct, ReviewCommand, Verdict,
+    Act, DeadClaim, Decide, NewReview, NewStep, ReviewAct, ReviewCommand, Verdict,
 };
+use helix_aggregates::access::review::{Review, ReviewState};
 use helix_aggregates::decider::Decider;
-use helix_aggregates::ids::{
-    BriefId, ClaimId, OperationId, OwnerTuple, ProjectId, ReviewId, StepId,
-};
+use helix_aggregates::ids::{BriefId, OperationId, OwnerTuple, ProjectId, ReviewId, StepId};
 use helix_aggregates::text::{Text, prefix};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -34,10 +32,16 @@ use crate::app::problem::{Code, Problem};
 use crate::app::work::policy;
 use crate::store::ledger::LedgerChange;
 use crate::store::ledger::work::WorkChange;
-use crate::store::work::{self, Asker};
+use crate::store::work;
 
-/// Reviews ever started in one project.
-const MOST: i64 = 2_000;
+/// Reviews of one project that are not closed.
+const MOST: i64 = 500;
+/// Their states.
+const NOT_CLOSED: &[&str] = &[
+    ReviewState::Open.as_str(),
+    ReviewState::Claimed.as_str(),
+    ReviewState::AwaitingGate.as_str(),
+];
 /// UTF-16 code units of the brief's text that the objective of the run takes in (`access` 6.1).
 const QUOTED: usize = 18_000;
 /// A review ends after a day unless somebody says otherwise.
@@ -66,6 +70,7 @@ impl Work {
                     kind: Review::KIND,
                     lane: site.asker.lane,
                     owner,
+                    states: Some(NOT_CLOSED),
                     most: MOST,
                 })]
             },
@@ -143,7 +148,7 @@ impl Work {
     ) -> Result<Answer, Problem> {
         let expected_version = ask.arguments.needed_number("expected_version")?;
         let (site, target, review) = self.review(ask).await?;
-        let dead_claim = self.dead_claim(&site, &review).await?;
+        let dead_claim = self.dead_claim(ask, &site, &review).await?;
         let id = ReviewId::new(target.stream.0);
         let plan = Plan {
             target,
@@ -188,18 +193,18 @@ impl Work {
 
     /// The live claim, if the credential behind it may no longer act in the workspace. Whoever asks
     /// with that very credential was judged by it already.
-    async fn dead_claim(&self, site: &Site, review: &Review) -> Result<Option<ClaimId>, Problem> {
+    async fn dead_claim(
+        &self,
+        ask: &Ask<'_>,
+        site: &Site,
+        review: &Review,
+    ) -> Result<Option<DeadClaim>, Problem> {
         let claim = review.body().and_then(|body| body.claim);
         let Some(claim) = claim.filter(|claim| claim.credential != site.asker.row_id) else {
             return Ok(None);
         };
-        let holder = Asker {
-            row_id: claim.credential,
-            ..site.asker
-        };
-        let standing = work::standing(&self.core.reads, &holder).await?;
-        let may_act = standing.lives && standing.works_as.is_some();
-        Ok((!may_act).then_some(claim.id))
+        let dead = work::dead(self.reads(ask), &site.asker, &[claim.credential]).await?;
+        Ok((!dead.is_empty()).then(|| claim.of_credential()))
     }
 }
 

@@ -7,12 +7,14 @@ use helix_aggregates::ids::{ProjectId, WorkspaceId};
 use helix_aggregates::time::{Stamp, Timestamp};
 use uuid::Uuid;
 
+use super::operations::Haste;
 use super::perform::Ask;
 use super::{Work, policy};
 use crate::app::problem::{Code, Problem};
 use crate::store::log::Stream;
 use crate::store::owner::{Lane, OwnerKey};
 use crate::store::read::StreamHead;
+use crate::store::read_pool::ReadPool;
 use crate::store::receipt::{FoundReceipt, ReceiptKey};
 use crate::store::sealing::DataKey;
 use crate::store::work::{self, Asker, Standing};
@@ -77,6 +79,21 @@ impl Site {
 }
 
 impl Work {
+    /// The connections that a question reads over: withdrawals have their own.
+    pub(super) fn reads(&self, ask: &Ask<'_>) -> &ReadPool {
+        match ask.operation.demand {
+            Haste::Ordinary => &self.core.reads,
+            Haste::Withdrawal => &self.core.withdrawals,
+        }
+    }
+
+    /// Judges once more who asks, after what was read in statements that do not: whoever may still act
+    /// then might act while they were read.
+    pub(super) async fn still(&self, ask: &Ask<'_>, site: &Site) -> Result<(), Problem> {
+        let standing = work::standing(self.reads(ask), &site.asker).await?;
+        self.site(ask, site.asker, &standing).await.map(drop)
+    }
+
     /// Looks, and judges what `access` 4.1 judges before the state of the object: the credential, the
     /// membership, the role, the reach, the project.
     pub(super) async fn find(
@@ -94,11 +111,7 @@ impl Work {
             stream: target.stream,
             receipt,
         };
-        let reads = match ask.operation.demand {
-            super::operations::Haste::Ordinary => &self.core.reads,
-            super::operations::Haste::Withdrawal => &self.core.withdrawals,
-        };
-        let looked = work::look(reads, &asker, &look).await?;
+        let looked = work::look(self.reads(ask), &asker, &look).await?;
         let site = self.site(ask, asker, &looked.standing).await?;
         if let Some(named) = target.project {
             policy::reach(ask.caller, named.0)?;

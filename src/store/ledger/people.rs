@@ -223,14 +223,7 @@ async fn erase_account(
             .execute(&mut *conn)
             .await?;
     }
-    sqlx::query(
-        "update es.data_key set dropped_at_ms = $2, kek_id = null, wrapped = null where key_id = $1",
-    )
-    .bind(key_id)
-    .bind(at_ms)
-    .execute(conn)
-    .await
-    .map(drop)
+    super::drop_key(conn, key_id, at_ms).await
 }
 
 /// Also used on its own, where no event goes with it.

@@ -19,6 +19,8 @@ pub enum WorkChange {
         kind: &'static str,
         lane: Lane,
         owner: OwnerKey,
+        /// Only those in one of these states count.
+        states: Option<&'static [&'static str]>,
         most: i64,
     },
     /// Refused as `Full` when the workspace has more live tokens than this.
@@ -42,6 +44,12 @@ pub enum WorkChange {
     Leave {
         workspace: Uuid,
         account: Uuid,
+        at_ms: i64,
+    },
+    /// Ends a workspace: nobody is in it, nothing opens it, and what was sealed in it is gone.
+    Delete {
+        workspace: Uuid,
+        key_id: Uuid,
         at_ms: i64,
     },
     AddProject {
@@ -106,11 +114,13 @@ pub(super) async fn apply(conn: &mut PgConnection, change: &WorkChange) -> Resul
             kind,
             lane,
             owner,
+            states,
             most,
-        } => sqlx::query("select access.must_hold_streams($1, $2, $3, $4)")
+        } => sqlx::query("select access.must_hold_streams($1, $2, $3, $4, $5)")
             .bind(kind)
             .bind(lane.number())
             .bind(&owner.as_bytes()[..])
+            .bind(states)
             .bind(most)
             .execute(conn)
             .await
@@ -147,6 +157,11 @@ pub(super) async fn apply(conn: &mut PgConnection, change: &WorkChange) -> Resul
             account,
             at_ms,
         } => leave(conn, *workspace, *account, *at_ms).await,
+        WorkChange::Delete {
+            workspace,
+            key_id,
+            at_ms,
+        } => delete(conn, *workspace, *key_id, *at_ms).await,
         WorkChange::AddProject {
             project,
             workspace,
@@ -234,6 +249,30 @@ async fn leave(
     .execute(conn)
     .await
     .map(drop)
+}
+
+async fn delete(
+    conn: &mut PgConnection,
+    workspace: Uuid,
+    key_id: Uuid,
+    at_ms: i64,
+) -> Result<(), sqlx::Error> {
+    for statement in [
+        "update access.workspace set deleted_at_ms = $2 where workspace_id = $1 and deleted_at_ms is null",
+        "update access.ledger set revoked_at_ms = $2, revoked_reason = 'workspace_deleted'
+          where workspace_id = $1 and revoked_at_ms is null",
+    ] {
+        sqlx::query(statement)
+            .bind(workspace)
+            .bind(at_ms)
+            .execute(&mut *conn)
+            .await?;
+    }
+    sqlx::query("delete from access.membership where workspace_id = $1")
+        .bind(workspace)
+        .execute(&mut *conn)
+        .await?;
+    super::drop_key(conn, key_id, at_ms).await
 }
 
 async fn mint(conn: &mut PgConnection, token: &NamedTokenRow) -> Result<(), sqlx::Error> {

@@ -136,6 +136,13 @@ pub struct ListedToken {
     pub expired: bool,
 }
 
+const LISTED: &str =
+    "select t.row_id, t.workspace_id, t.last_four, t.key_id, t.body, t.made_by, l.scopes,
+            l.reach, t.minted_at_ms, l.expires_at_ms, t.last_used_at_ms, l.revoked_at_ms,
+            t.exposed_at_ms, l.expires_at_ms <= now_ms as expired
+       from access.named_token t
+       join (values (es.now_ms())) as clock(now_ms) on true
+       join access.ledger l on l.row_id = t.row_id";
 /// Ended tokens stay in the list so long.
 const SHOWN_MS: i64 = 365 * 86_400_000;
 
@@ -145,22 +152,30 @@ pub async fn list(
     workspace: Option<Uuid>,
     limit: i64,
 ) -> Result<Vec<ListedToken>, StoreError> {
-    let query = || {
-        sqlx::query(
-            "select t.row_id, t.workspace_id, t.last_four, t.key_id, t.body, t.made_by, l.scopes,
-                    l.reach, t.minted_at_ms, l.expires_at_ms, t.last_used_at_ms, l.revoked_at_ms,
-                    t.exposed_at_ms, l.expires_at_ms <= now_ms as expired
-               from access.named_token t
-               join (values (es.now_ms())) as clock(now_ms) on true
-               join access.ledger l on l.row_id = t.row_id
+    let sql = format!(
+        "{LISTED}
               where ($1::uuid is null or t.workspace_id = $1)
                 and least(coalesce(l.revoked_at_ms, l.expires_at_ms), l.expires_at_ms) > now_ms - $3
-              order by l.revoked_at_ms is not null, t.minted_at_ms desc, t.row_id limit $2",
-        )
-        .bind(workspace)
-        .bind(limit)
-        .bind(SHOWN_MS)
-    };
+              order by l.revoked_at_ms is not null, t.minted_at_ms desc, t.row_id limit $2"
+    );
+    let query = || sqlx::query(&sql).bind(workspace).bind(limit).bind(SHOWN_MS);
+    let rows = reads.all(query).await?;
+    rows.iter().map(line).collect()
+}
+
+/// The live tokens of a workspace that an account made: no more than a workspace can have.
+pub async fn made_by(
+    reads: &ReadPool,
+    workspace: Uuid,
+    account: Uuid,
+) -> Result<Vec<ListedToken>, StoreError> {
+    let sql = format!(
+        "{LISTED}
+          where t.workspace_id = $1 and t.made_by = $2
+            and l.revoked_at_ms is null and l.expires_at_ms > now_ms
+          order by t.minted_at_ms desc, t.row_id"
+    );
+    let query = || sqlx::query(&sql).bind(workspace).bind(account);
     let rows = reads.all(query).await?;
     rows.iter().map(line).collect()
 }

@@ -219,7 +219,8 @@ async fn a_review_is_of_a_version_that_there_is_and_is_cancelled_by_its_starter(
 async fn people_start_and_read_reviews_and_leave_the_steps_to_agents() {
     let app = TestApp::start().await;
     let place = Place::of(&app).await;
-    let wish = json!({ "brief_id": place.brief, "brief_version": 1, "expires_in_seconds": 3_600 });
+    let wish = json!({ "brief_id": place.brief, "brief_version": 1, "expires_in_seconds": 3_600,
+        "constraints": ["Be brief.", "Quote the text."] });
     let request = |path: &str, body: &Value| {
         let path = place.owner.path(path);
         let request = place.owner.request(Method::POST, &path);
@@ -236,6 +237,18 @@ async fn people_start_and_read_reviews_and_leave_the_steps_to_agents() {
     refused.expect(403, "role_required");
     let seen = place.owner.get(&place.at(&review)).await.ok(200);
     assert_eq!(seen.body["review"]["version"], 1);
+    assert_eq!(seen.body["constraints"], wish["constraints"]);
+    // The record tells one review from another.
+    let record = place.owner.get("/audit?limit=100").await.ok(200).body;
+    let entries = record["entries"].as_array().unwrap();
+    let of = |name: &str| {
+        let named = entries.iter().map(|entry| text(&entry["detail"]));
+        let mut named = named.filter(|detail| detail.contains(name));
+        named.next().unwrap()
+    };
+    for name in ["review_start", "review_get"] {
+        assert!(of(name).contains(&review), "{name}");
+    }
     app.finish().await;
 }
 

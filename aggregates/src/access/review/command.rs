@@ -16,9 +16,9 @@ use crate::text::Text;
 pub enum ReviewCommand {
     Start(Box<NewReview>),
     Act(Box<ReviewAct>),
-    /// Ends what has ended by time, and `dead_claim`.
+    /// Ends what has ended by time, and a claim that is dead.
     Settle {
-        dead_claim: Option<ClaimId>,
+        dead_claim: Option<DeadClaim>,
     },
 }
 
@@ -49,9 +49,16 @@ pub struct NewStep {
 #[derive(Debug, Clone)]
 pub struct ReviewAct {
     pub expected_version: u64,
-    /// A claim whose credential is known to be dead: it is lost before the act is judged.
-    pub dead_claim: Option<ClaimId>,
+    /// It is lost before the act is judged.
+    pub dead_claim: Option<DeadClaim>,
     pub act: Act,
+}
+
+/// A claim whose credential is known to be dead. Whoever extended the claim with another has not lost it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeadClaim {
+    pub claim: ClaimId,
+    pub credential: Uuid,
 }
 
 #[derive(Debug, Clone)]

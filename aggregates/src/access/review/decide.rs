@@ -4,7 +4,9 @@
 //! What has ended by time ends first, in the same commit as the act that finds it: nobody acts on a
 //! lease that has run out.
 
-use super::command::{Act, ClaimStep, Decide, Finality, NewReview, ReviewAct, ReviewCommand};
+use super::command::{
+    Act, ClaimStep, DeadClaim, Decide, Finality, NewReview, ReviewAct, ReviewCommand,
+};
 use super::error::ReviewError;
 use super::event::{
     ClaimEnd, ClaimEnded, Finding, FindingsSubmitted, GateDecided, LeaseExtended, OpenedStep,
@@ -100,11 +102,11 @@ impl Draft {
         Ok(())
     }
 
-    fn settle(&mut self, dead_claim: Option<ClaimId>) -> Result<(), ReviewError> {
+    fn settle(&mut self, dead_claim: Option<DeadClaim>) -> Result<(), ReviewError> {
         if let Some(claim) = self.body.claim {
             if self.stamp.at >= claim.lease_expires_at {
                 self.end_claim(&claim, ClaimEnd::Expired)?;
-            } else if dead_claim == Some(claim.id) {
+            } else if dead_claim == Some(claim.of_credential()) {
                 self.end_claim(&claim, ClaimEnd::Revoked)?;
             }
         }

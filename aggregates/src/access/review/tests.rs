@@ -3,7 +3,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::command::{
-    Act, ClaimStep, Decide, Finality, NewReview, NewStep, ReviewAct, ReviewCommand, Verdict,
+    Act, ClaimStep, DeadClaim, Decide, Finality, NewReview, NewStep, ReviewAct, ReviewCommand,
+    Verdict,
 };
 use super::error::ReviewError;
 use super::finding::{FindingKind, NewFinding, Severity};
@@ -301,10 +302,24 @@ fn a_lease_that_ran_out_fences_its_holder_and_frees_the_step() {
 fn a_claim_ends_with_its_credential() {
     let mut case = Case::started(1);
     let claim = case.claim(10, None).unwrap();
-    let dead = case.review.settled(Some(claim), at(1));
-    assert_eq!(dead.body().unwrap().state(), ReviewState::Open);
-    let other = case.review.settled(Some(ClaimId::new(id(5))), at(1));
-    assert_eq!(other, case.review);
+    let dead = DeadClaim {
+        claim,
+        credential: id(10),
+    };
+    let lost = case.review.settled(Some(dead), at(1));
+    assert_eq!(lost.body().unwrap().state(), ReviewState::Open);
+    let other_claim = DeadClaim {
+        claim: ClaimId::new(id(5)),
+        ..dead
+    };
+    // It was extended with a credential that lives.
+    let other_credential = DeadClaim {
+        credential: id(11),
+        ..dead
+    };
+    for other in [other_claim, other_credential] {
+        assert_eq!(case.review.settled(Some(other), at(1)), case.review);
+    }
 }
 
 #[test]

@@ -49,6 +49,9 @@ fn change(
         WorkspaceCommand::ChangeRole { account, role, by } => {
             return members::change_role(body, (*account, *role), *by, stamp);
         }
+        WorkspaceCommand::RemoveMember { account, by } => {
+            return members::remove(body, *account, *by, stamp);
+        }
         WorkspaceCommand::ChangeProject(change) => return projects::change(body, change, stamp),
         WorkspaceCommand::AddMember { account, role, by } => {
             members::add(body, (*account, *role), *by, stamp)?
@@ -58,9 +61,6 @@ fn change(
         }
         WorkspaceCommand::WithdrawInvite { invite, by } => {
             members::withdraw(body, *invite, *by, stamp)?
-        }
-        WorkspaceCommand::RemoveMember { account, by } => {
-            members::remove(body, *account, *by, stamp)?
         }
         WorkspaceCommand::CreateProject(new) => projects::create(body, new, stamp)?,
         WorkspaceCommand::ConnectRepository(new) => repositories::connect(body, new, stamp)?,

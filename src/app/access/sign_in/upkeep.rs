@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use super::{Origin, Person, Proved, SignIn, SignInError, Started};
 use crate::app::access::accounts;
-use crate::store::append::{Append, Priority};
+use crate::store::append::{Append, Priority, StreamAppend};
 use crate::store::ledger::LedgerChange;
 use crate::store::ledger::people::PeopleChange;
 use crate::store::log::{ExecuteError, Meta};
@@ -200,11 +200,12 @@ impl SignIn {
     }
 
     /// Ends the account of somebody who has just entered the passphrase: its key is destroyed in the
-    /// commit that answers, and with it everything that was sealed under it.
+    /// commit that answers, and with it everything that was sealed under it. `with` shares that commit.
     pub async fn delete_account(
         &self,
         person: &Person,
         proved: &Proved,
+        with: WithAccount,
     ) -> Result<(), SignInError> {
         let stream = self.stream(proved.account, &proved.key).await?;
         let stamp = self.core.clock.stamp();
@@ -214,15 +215,20 @@ impl SignIn {
             at_ms: stamp.at.millis(),
         };
         let command = AccountCommand::Delete;
+        let mut ledger = vec![proved.still(), LedgerChange::People(erased)];
+        ledger.extend(with.ledger);
         self.log
             .execute_with(&stream, &command, stamp, &person.meta(), |append| Append {
                 guards: vec![person.session.uuid()],
-                ledger: vec![proved.still(), LedgerChange::People(erased.clone())],
+                ledger: ledger.clone(),
+                streams: [append.streams, with.streams.clone()].concat(),
                 priority: Priority::Withdrawal,
                 ..append
             })
             .await?;
-        self.core.keyring.forget(proved.key.id());
+        for key in with.keys.into_iter().chain([proved.key.id()]) {
+            self.core.keyring.forget(key);
+        }
         Ok(())
     }
 
@@ -230,6 +236,15 @@ impl SignIn {
     pub async fn has_sheet(&self, person: &Person) -> Result<bool, StoreError> {
         people::has_recovery_codes(&self.core.reads, person.account.uuid()).await
     }
+}
+
+/// What ends together with an account, in its lane.
+#[derive(Debug, Default)]
+pub struct WithAccount {
+    pub streams: Vec<StreamAppend>,
+    pub ledger: Vec<LedgerChange>,
+    /// Keys that are destroyed.
+    pub keys: Vec<Uuid>,
 }
 
 fn sheet_of(event: &AccountEvent) -> Option<u32> {

@@ -274,6 +274,17 @@ pub static OPERATIONS: &[Operation] = &[
             ],
         )
     },
+    Operation {
+        method: "DELETE",
+        demand: Haste::Withdrawal,
+        ..human(
+            Op::InviteWithdraw,
+            "invite_withdraw",
+            "/api/v1/workspaces/{workspace_id}/members/invites/{invite_id}",
+            Who::Roles(ADMINS),
+            &[needed("invite_id", Kind::Id)],
+        )
+    },
     human(
         Op::InviteAccept,
         "invite_accept",

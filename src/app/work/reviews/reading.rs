@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use helix_aggregates::access::review::command::DeadClaim;
 use helix_aggregates::access::review::event::ReviewEvent;
 use helix_aggregates::access::review::{Place, Review};
 use helix_aggregates::decider::Decider;
@@ -18,11 +19,14 @@ use super::super::site::{Found, Site, Target, asker_of, nothing};
 use super::views;
 use crate::app::problem::{Code, Problem};
 use crate::store::log::{decode, open_row};
+use crate::store::owner::OwnerKey;
 use crate::store::read::StreamHead;
 use crate::store::{StoreError, work};
 
-/// Rows read at once while a list looks for those that fit.
-const CHUNK: usize = 200;
+/// Rows read at once while a list looks for those that fit, and rows looked at before it answers with
+/// what it has and a cursor to go on from.
+const CHUNK: i64 = 200;
+const LOOKED: usize = 1_000;
 
 impl Work {
     pub(in crate::app::work) async fn list_reviews(
@@ -37,29 +41,88 @@ impl Work {
         let target = self.reviews_target(ask, Uuid::nil())?;
         let Found { site, .. } = self.find(ask, &target, None).await?;
         let place = (existing(named)?.uuid(), target.stream.1);
-        let mut before = page.before;
-        let mut found: Vec<((i64, Uuid), Value)> = Vec::new();
-        loop {
+        let is_filtered = ["brief_id", "state"].map(|name| ask.arguments.text(name).is_some());
+        let chunk = if is_filtered.contains(&true) {
+            CHUNK
+        } else {
+            page.one_more()
+        };
+        let mut found: Vec<Row> = Vec::new();
+        let (mut before, mut looked) = (page.before, 0);
+        let ended = loop {
             let (reads, kind) = (&self.core.reads, Review::KIND);
-            let limit = i64::try_from(CHUNK).unwrap_or(i64::MAX);
-            let rows = work::of_project(reads, &site.asker, kind, place, before, limit).await?;
-            for (stream, head) in &rows {
-                before = Some((head.created_at_ms, *stream));
-                if let Some(seen) = fitting(ask, &site, *stream, head)? {
-                    found.push(((head.created_at_ms, *stream), seen));
-                }
+            let rows = work::of_project(reads, &site.asker, kind, place, before, chunk);
+            let (standing, rows) = rows.await?;
+            self.site(ask, asker, &standing).await?;
+            looked += rows.len();
+            before = rows
+                .last()
+                .map(|(stream, head)| (head.created_at_ms, *stream))
+                .or(before);
+            let is_last = rows.len() < usize::try_from(chunk).unwrap_or(usize::MAX);
+            found.extend(self.fitting(ask, (&site, target.stream.1), &rows).await?);
+            if found.len() > page.limit || is_last {
+                break is_last;
             }
-            if rows.len() < CHUNK || found.len() > page.limit {
-                break;
+            if looked >= LOOKED {
+                break false;
             }
-        }
-        let more = found.len() > page.limit;
-        found.truncate(page.limit);
-        let last = found.last().filter(|_| more);
-        let next_cursor = last.map(|(place, _)| page.after(&self.core, *place));
-        let reviews: Vec<Value> = found.into_iter().map(|(_, seen)| seen).collect();
+        };
+        let next = if found.len() > page.limit {
+            found.truncate(page.limit);
+            found.last().map(|row| row.place)
+        } else {
+            before.filter(|_| !ended)
+        };
+        let reviews: Vec<Value> = found.into_iter().map(|row| row.seen).collect();
+        let next_cursor = next.map(|place| page.after(&self.core, place));
         let seen = json!({ "reviews": reviews, "next_cursor": next_cursor });
         Ok(Answer::of(ask.operation, seen, false))
+    }
+
+    /// Those of some rows that are asked for, as a list shows them.
+    async fn fitting(
+        &self,
+        ask: &Ask<'_>,
+        (site, owner): (&Site, OwnerKey),
+        heads: &[(Uuid, StreamHead)],
+    ) -> Result<Vec<Row>, Problem> {
+        let now = site.stamp.at;
+        let mut rows = Vec::with_capacity(heads.len());
+        for (stream, head) in heads {
+            rows.push((*stream, head, row_of(site, *stream, head)?));
+        }
+        let claims = rows.iter().filter_map(|(_, _, row)| row.at(now).claim);
+        let held: Vec<Uuid> = claims.map(|claim| claim.credential).collect();
+        let dead = if held.is_empty() {
+            Vec::new()
+        } else {
+            work::dead(&self.core.reads, &site.asker, &held).await?
+        };
+        let mut found = Vec::new();
+        for (stream, head, mut row) in rows {
+            let claim = row.at(now).claim;
+            if let Some(claim) = claim.filter(|claim| dead.contains(&claim.credential)) {
+                let loaded = self.reviews.at(&site.stream((stream, owner)), head).await?;
+                let lost = DeadClaim {
+                    claim: claim.claim_id,
+                    credential: claim.credential,
+                };
+                let settled = loaded.state.settled(Some(lost), site.stamp);
+                row = views::row_of(&settled, row.review_id)?;
+            }
+            let shown = row.at(now);
+            let (brief, state) = (ask.arguments.text("brief_id"), ask.arguments.text("state"));
+            if brief.is_none_or(|brief| brief == row.brief_id.to_string())
+                && state.is_none_or(|state| state == shown.state)
+            {
+                found.push(Row {
+                    place: (head.created_at_ms, stream),
+                    seen: views::review(&row, shown),
+                });
+            }
+        }
+        Ok(found)
     }
 
     pub(in crate::app::work) async fn get_review(&self, ask: &Ask<'_>) -> Result<Answer, Problem> {
@@ -68,11 +131,12 @@ impl Work {
             .map(|name| ask.arguments.text(name).unwrap_or_default());
         let page = Page::asked(&self.core, ask, asker.workspace, &filter)?;
         let (site, target, mut review) = self.review(ask).await?;
-        if let Some(dead) = self.dead_claim(&site, &review).await? {
+        if let Some(dead) = self.dead_claim(ask, &site, &review).await? {
             review = review.settled(Some(dead), site.stamp);
         }
         let row = views::row_of(&review, ReviewId::new(target.stream.0))?;
-        let all = &review.body().ok_or_else(nothing)?.findings;
+        let body = review.body().ok_or_else(nothing)?;
+        let all = &body.findings;
         let first = first_of(ask, &page, all)?;
         let rest = all.get(first..).unwrap_or_default();
         let places = rest.get(..page.limit).unwrap_or(rest);
@@ -85,6 +149,7 @@ impl Work {
             "steps": views::steps(shown),
             "findings": findings,
             "run": views::run(&row, shown),
+            "constraints": views::constraints(body),
             "next_cursor": last.map(|last| page.after(&self.core, (index(next), last.id.uuid()))),
         });
         Ok(Answer::of(ask.operation, seen, false))
@@ -122,21 +187,17 @@ impl Work {
     }
 }
 
-/// What a list shows of a row, if it is one of those that are asked for.
-fn fitting(
-    ask: &Ask<'_>,
-    site: &Site,
-    stream: Uuid,
-    head: &StreamHead,
-) -> Result<Option<Value>, Problem> {
+/// A review of a list, and where it stands in it.
+struct Row {
+    place: (i64, Uuid),
+    seen: Value,
+}
+
+fn row_of(site: &Site, stream: Uuid, head: &StreamHead) -> Result<ReviewRow, Problem> {
     let body = open_row(Some(&site.key), stream, head)?;
-    let row = body.and_then(|body| serde_json::from_slice::<ReviewRow>(&body).ok());
-    let row = row.ok_or_else(|| StoreError::Damaged("a stored row is not a review".to_owned()))?;
-    let shown = row.at(site.stamp.at);
-    let (brief, state) = (ask.arguments.text("brief_id"), ask.arguments.text("state"));
-    let fits = brief.is_none_or(|brief| brief == row.brief_id.to_string())
-        && state.is_none_or(|state| state == shown.state);
-    Ok(fits.then(|| views::review(&row, shown)))
+    let row = body.and_then(|body| serde_json::from_slice(&body).ok());
+    let fault = || StoreError::Damaged("a stored row is not a review".to_owned()).into();
+    row.ok_or_else(fault)
 }
 
 /// Where a page of findings begins: its cursor says, or else `after_finding`.

@@ -1,7 +1,7 @@
 //! Reviews as they are answered (`access` 6.2).
 
-use helix_aggregates::access::review::Review;
 use helix_aggregates::access::review::event::Finding;
+use helix_aggregates::access::review::{Body, Review};
 use helix_aggregates::ids::{ClaimId, ReviewId, StepId};
 use helix_aggregates::time::{Stamp, Timestamp};
 use helix_projections::access::review::{ReviewRow, Shown, ShownDecision, ShownStep};
@@ -71,6 +71,13 @@ pub(super) fn steps(shown: &Shown) -> Vec<Value> {
         })
     };
     shown.steps.iter().map(seen).collect()
+}
+
+/// What whoever drives the review has to respect.
+pub(super) fn constraints(body: &Body) -> Vec<String> {
+    let run = body.run.body();
+    let constraints = run.and_then(|run| run.constraints.open());
+    constraints.cloned().unwrap_or_default()
 }
 
 /// The three statuses of the run that the review is.

@@ -39,7 +39,21 @@ impl NamedTokens {
     /// Tokens of a workspace, or of all, newest first; ended ones for a year.
     pub async fn list(&self, workspace: Option<WorkspaceId>) -> Result<Vec<TokenLine>, StoreError> {
         let id = workspace.map(WorkspaceId::uuid);
-        let listed = work::list(&self.core.reads, id, LISTED).await?;
+        self.lines(work::list(&self.core.reads, id, LISTED).await?)
+            .await
+    }
+
+    /// The live tokens that somebody made.
+    pub async fn made_by(
+        &self,
+        workspace: WorkspaceId,
+        account: AccountId,
+    ) -> Result<Vec<TokenLine>, StoreError> {
+        let made = work::made_by(&self.core.withdrawals, workspace.uuid(), account.uuid());
+        self.lines(made.await?).await
+    }
+
+    async fn lines(&self, listed: Vec<ListedToken>) -> Result<Vec<TokenLine>, StoreError> {
         let mut lines = Vec::with_capacity(listed.len());
         for one in listed {
             let key = self.core.key(Some(one.key_id)).await?;

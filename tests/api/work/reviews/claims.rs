@@ -147,6 +147,9 @@ async fn a_claim_ends_with_the_credential_that_holds_it() {
     app.revoke_named_token(id).await;
     let seen = place.see(&review).await;
     assert_eq!(seen["review"]["state"], "open");
+    let open = format!("{}?state=open", place.reviews());
+    let listed = place.agent.get(&open).await.ok(200).body;
+    assert_eq!(listed["reviews"][0]["version"], seen["review"]["version"]);
     place
         .claim(&place.agent, &review, "claim-next")
         .await

@@ -121,12 +121,33 @@ pub(super) fn change_role(
         return Ok(Vec::new());
     }
     another_owner(body, account)?;
-    Ok(vec![WorkspaceEvent::RoleChanged(RoleChanged {
+    let mut events = vec![WorkspaceEvent::RoleChanged(RoleChanged {
         at: stamp.at,
         account,
         role,
         by,
-    })])
+    })];
+    events.extend(void_invites(body, account, Some(role), (by, stamp)));
+    Ok(events)
+}
+
+/// Invitations outlive neither the membership nor the role of whoever made them: a link that was kept
+/// would bring them back.
+fn void_invites(
+    body: &Body,
+    account: AccountId,
+    role: Option<Role>,
+    (by, stamp): (Maker, Stamp),
+) -> impl Iterator<Item = WorkspaceEvent> {
+    let theirs = body.invites.iter().filter(move |(_, invite)| {
+        let may_stand = match role {
+            Some(Role::Owner) => true,
+            Some(Role::Admin) => invite.role == Role::Member,
+            Some(Role::Member) | None => false,
+        };
+        invite.by == Maker::Account(account) && invite.expires_at > stamp.at && !may_stand
+    });
+    theirs.map(move |(id, _)| withdrawn(*id, by, stamp))
 }
 
 pub(super) fn remove(
@@ -134,15 +155,17 @@ pub(super) fn remove(
     account: AccountId,
     by: Maker,
     stamp: Stamp,
-) -> Result<WorkspaceEvent, WorkspaceError> {
+) -> Result<Vec<WorkspaceEvent>, WorkspaceError> {
     body.role(account).ok_or(WorkspaceError::NoMember)?;
     another_owner(body, account)?;
     let at = stamp.at;
-    Ok(if by == Maker::Account(account) {
+    let mut events = vec![if by == Maker::Account(account) {
         WorkspaceEvent::MemberLeft(MemberLeft { at, account })
     } else {
         WorkspaceEvent::MemberRemoved(MemberRemoved { at, account, by })
-    })
+    }];
+    events.extend(void_invites(body, account, None, (by, stamp)));
+    Ok(events)
 }
 
 /// Refuses to go on without an owner once `account` is none.
