@@ -7,9 +7,11 @@
 mod access;
 mod home;
 mod job;
+mod person;
 mod proof;
 mod settings;
 mod ticks;
+mod workspace;
 
 use std::path::Path;
 
@@ -73,7 +75,7 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
         Err(failure) => return ticks.fail(failure.carrying(&args.settings)),
     };
     let done = tokio::select! {
-        done = job::run(&demo) => Some(done),
+        done = steps(&demo) => Some(done),
         () = &mut stop => None,
     };
     let exit = match done {
@@ -92,6 +94,12 @@ pub async fn run(args: DemoArgs, context: &Context) -> Result<Exit, Failure> {
     let stopped = demo.running.stop().await;
     stopped.map_err(|error| Failure::new(Exit::No, "stop", error.to_string()).fix(error.fix()))?;
     Ok(exit)
+}
+
+/// A run and what can be read of it; then the workspace and who may do what there.
+async fn steps(demo: &Demo<'_>) -> Result<(), Failure> {
+    job::run(demo).await?;
+    workspace::run(demo).await
 }
 
 fn interrupted(context: &Context) -> Exit {
@@ -172,7 +180,9 @@ async fn prepare(
         })
         .await?;
     let core = running.runs.core();
-    let account = ticks.step("owner", "owner", access::owner(core)).await?;
+    let passphrase = home.passphrase()?;
+    let owner = access::owner(core, passphrase);
+    let account = ticks.step("owner", "owner", owner).await?;
     tracing::debug!(account, "the demo's owner is ready");
     access::token(core, home, config)
 }
@@ -237,6 +247,8 @@ impl Demo<'_> {
         );
         let seen = json!({
             "step": "serving", "ok": true, "url": base, "health": format!("{base}/readyz"),
+            "pages": format!("{base}/workspaces"), "email": access::EMAIL,
+            "passphrase_file": self.home.passphrase_file(),
             "data": self.home.path(), "token_file": token_file, "try": try_it,
         });
         context.output.answer(&seen, |output| {
@@ -245,6 +257,14 @@ impl Demo<'_> {
                 ("URL", base.to_owned()),
                 ("API", format!("{base}/api/v1/agent-runs")),
                 ("MCP", format!("{base}/mcp")),
+                (
+                    "Pages",
+                    format!(
+                        "{base}/workspaces (as {}; passphrase in {})",
+                        access::EMAIL,
+                        self.home.passphrase_file().display()
+                    ),
+                ),
                 ("Health", format!("{base}/readyz")),
                 (
                     "Data",

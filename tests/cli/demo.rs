@@ -56,6 +56,10 @@ fn a_second_demo_finds_what_the_first_has_made_and_mends_its_library() {
         "evidence",
         "ref",
         "log",
+        "sign_in",
+        "connect",
+        "projects",
+        "reach",
     ];
     assert_eq!(names, expected);
     assert!(
@@ -69,8 +73,11 @@ fn a_second_demo_finds_what_the_first_has_made_and_mends_its_library() {
     assert_eq!(step(&steps, "documents")["status"], "1 unpacked");
     assert_eq!(step(&steps, "replay")["id"], step(&steps, "start")["id"]);
     assert_eq!(step(&steps, "log")["status"], "verified");
+    assert_eq!(step(&steps, "connect")["status"], "connected");
+    assert_eq!(step(&steps, "projects")["status"], "kept");
+    assert_eq!(step(&steps, "reach")["status"], "revoked");
 
-    for name in ["token", "token-secret"] {
+    for name in ["token", "token-secret", "passphrase"] {
         let file = home.join(name);
         assert_eq!(
             std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,

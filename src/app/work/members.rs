@@ -140,7 +140,7 @@ impl Work {
             maker: Maker::Account(policy::human(ask.caller)?.account()),
             meta: ask.caller.meta(),
             must: Some(must_work(ask, site, self.workspace_target(ask)?)),
-            entry: None,
+            entry: Some(entry(ask, Went::Well, &[])?),
         };
         let keeps = ask.arguments.text("keep_tokens") == Some("true");
         let mut lines = Vec::new();
@@ -148,10 +148,6 @@ impl Work {
             let state = if keeps { "live" } else { "revoked" };
             if !keeps {
                 let cause = TokenRevocation::MemberRemoved;
-                let by = By {
-                    entry: Some(entry(ask, Went::Well, &[line.token_id.to_string()])?),
-                    ..by.clone()
-                };
                 self.tokens.revoke(line.token_id, cause, &by).await?;
             }
             lines.push(json!({ "token_id": line.token_id, "name": line.name, "state": state }));

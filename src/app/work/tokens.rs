@@ -85,7 +85,7 @@ impl By {
     /// The entry of what is done to the token called `id`.
     fn entry(&self, act: &str, id: TokenId) -> Result<Option<NewEntry>, StoreError> {
         match (&self.entry, self.maker) {
-            (Some(entry), _) => Ok(Some(entry.clone())),
+            (Some(entry), _) => naming(entry, id).map(Some),
             (None, Maker::Operator) => operators_entry(act, &id.to_string()).map(Some),
             (None, Maker::Account(_)) => Ok(None),
         }
@@ -95,6 +95,17 @@ impl By {
         let must = self.must.clone().map(WorkChange::MustWork);
         must.map(LedgerChange::Work).into_iter().collect()
     }
+}
+
+/// The same entry, with the token among its ids.
+fn naming(entry: &NewEntry, id: TokenId) -> Result<NewEntry, StoreError> {
+    let (said, id) = (entry.detail.as_str(), id.to_string());
+    let mut named = entry.clone();
+    if !said.contains(&id) {
+        let fault = |_| StoreError::Damaged("an entry of a record is too long".to_owned());
+        named.detail = Text::parse(&format!("{said} {id}")).map_err(fault)?;
+    }
+    Ok(named)
 }
 
 /// A token on the one occasion that its text is known.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use helix_aggregates::access::account::command::AccountType;
 use helix_aggregates::agent::scope;
+use helix_aggregates::ids::AccountId;
+use helix_aggregates::text::Text;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::json;
@@ -12,20 +14,38 @@ use super::home::Home;
 use super::settings::{AUDIENCE, ISSUER, PROVIDER};
 use super::ticks::Done;
 use crate::app::access::accounts::{AccountLine, Accounts, AccountsError, LinkTuple};
+use crate::app::access::sign_in::SignIn;
 use crate::app::caller::{SCOPE_READ, SCOPE_WRITE};
 use crate::cli::failure::{Exit, Failure};
 use crate::config::{Config, OAuth};
 use crate::solver::corpora::LIBRARY_SCOPE;
 use crate::store::Core;
 
-const EMAIL: &str = "demo@helix.invalid";
+pub const EMAIL: &str = "demo@helix.invalid";
 const TENANT: &str = "demo";
 const SUBJECT: &str = "demo-user";
 /// Seconds. Each start mints a new one.
 const TOKEN_LIFE: i64 = 7 * 86_400;
 
-/// Finds the demo's account and link, or makes what is missing of them.
-pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
+/// Finds the demo's account and link, or makes what is missing of them; the passphrase becomes that of the
+/// demo's file, whatever it was.
+pub async fn owner(core: &Arc<Core>, passphrase: SecretString) -> Result<Done<String>, Failure> {
+    let (account, done) = linked(core).await?;
+    let sign_in = SignIn::new(Arc::clone(core));
+    let device = Text::parse("helix demo").map_err(|error| unusable(&error))?;
+    let link = sign_in.reset_link(account).await;
+    let link = link.map_err(|error| unusable(&error))?;
+    let chosen = sign_in.choose(link.text.expose_secret(), passphrase, device);
+    chosen.await.map_err(|error| unusable(&error))?;
+    Ok(done)
+}
+
+fn unusable(error: &dyn std::fmt::Display) -> Failure {
+    let message = format!("the owner's passphrase could not be set: {error}");
+    Failure::new(Exit::No, "owner", message).fix("try `helix demo --reset`")
+}
+
+async fn linked(core: &Arc<Core>) -> Result<(AccountId, Done<String>), Failure> {
     let accounts = Accounts::new(Arc::clone(core));
     let known = accounts
         .list()
@@ -34,8 +54,8 @@ pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
         .into_iter()
         .find(|line| line.account.email == EMAIL);
     if let Some(line) = known.as_ref().filter(|line| is_linked(line)) {
-        let account = line.account.account_id.to_string();
-        return Ok(Done::new(account.clone()).id(account).status("kept"));
+        let (id, account) = (line.account.account_id, line.account.account_id.to_string());
+        return Ok((id, Done::new(account.clone()).id(account).status("kept")));
     }
     let account = match known {
         Some(line) => line.account,
@@ -54,8 +74,8 @@ pub async fn owner(core: &Arc<Core>) -> Result<Done<String>, Failure> {
         .link(account.account_id, &tuple)
         .await
         .map_err(|error| refused(&error))?;
-    let account = account.account_id.to_string();
-    Ok(Done::new(account.clone()).id(account).status("created"))
+    let (id, account) = (account.account_id, account.account_id.to_string());
+    Ok((id, Done::new(account.clone()).id(account).status("created")))
 }
 
 fn is_linked(line: &AccountLine) -> bool {

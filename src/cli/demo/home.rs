@@ -75,22 +75,18 @@ impl Home {
         Ok(unpacked)
     }
 
-    /// The secret of the local token lane, made once.
+    /// The secret of the local token lane.
     pub fn secret(&self) -> Result<SecretString, Failure> {
-        let file = self.path.join("token-secret");
-        match std::fs::read_to_string(&file) {
-            Ok(text) if text.trim().len() >= 32 => return Ok(SecretString::from(text.trim())),
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(unusable(&file, &error)),
-        }
-        let mut bytes = zeroize::Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *bytes)
-            .map_err(|error| Failure::unavailable("randomness", error.to_string()))?;
-        let secret = SecretString::from(hex::encode(*bytes));
-        write_private(&file, secret.expose_secret().as_bytes())
-            .map_err(|error| unusable(&file, &error))?;
-        Ok(secret)
+        kept_or_made(&self.path.join("token-secret"))
+    }
+
+    pub fn passphrase_file(&self) -> PathBuf {
+        self.path.join("passphrase")
+    }
+
+    /// With which the demo's owner signs in.
+    pub fn passphrase(&self) -> Result<SecretString, Failure> {
+        kept_or_made(&self.passphrase_file())
     }
 
     pub fn keep_token(&self, token: &SecretString) -> Result<(), Failure> {
@@ -98,6 +94,23 @@ impl Home {
         write_private(&file, format!("{}\n", token.expose_secret()).as_bytes())
             .map_err(|error| unusable(&file, &error))
     }
+}
+
+/// A secret of its own file, made once.
+fn kept_or_made(file: &Path) -> Result<SecretString, Failure> {
+    match std::fs::read_to_string(file) {
+        Ok(text) if text.trim().len() >= 32 => return Ok(SecretString::from(text.trim())),
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(unusable(file, &error)),
+    }
+    let mut bytes = zeroize::Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *bytes)
+        .map_err(|error| Failure::unavailable("randomness", error.to_string()))?;
+    let secret = SecretString::from(hex::encode(*bytes));
+    write_private(file, secret.expose_secret().as_bytes())
+        .map_err(|error| unusable(file, &error))?;
+    Ok(secret)
 }
 
 /// Deletes everything but the marker, so that an interrupted reset can be repeated.

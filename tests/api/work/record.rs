@@ -103,7 +103,7 @@ async fn each_operation_leaves_one_entry_whether_it_reads_changes_or_is_refused(
             format!("member_add {member_id}"),
             format!("project_create {project}"),
             "project_create (replayed)".to_owned(),
-            "token_create".to_owned(),
+            format!("token_create {}", text(&made["token_id"])),
             "workspace_get".to_owned(),
             "refused brief_list: PROJECT_ACCESS_DENIED prj_00000000-0000-0000-0000-000000000001"
                 .to_owned(),
@@ -184,7 +184,10 @@ async fn entries_of_many_at_once_over_two_processes_stand_in_one_chain() {
     join_all(each).await;
     let details = details(&record(&owner).await);
     let count = |name: &str| details.iter().filter(|one| one.starts_with(name)).count();
-    assert_eq!((count("project_create prj_"), count("project_list")), (32, 32));
+    assert_eq!(
+        (count("project_create prj_"), count("project_list")),
+        (32, 32)
+    );
     assert_eq!(details.len(), 64);
     app.finish().await;
 }
