@@ -2,6 +2,10 @@
 # Other people's clients and suites against a real server.
 #
 #   ops/interop/run.sh BINARY [PART…]     parts: probe typescript python inspector conformance
+#                                                authorization oauth authlib remote
+#
+# The last four connect to a server that is its own issuer, from registration to a refresh; the others
+# bring a token.
 #
 # What must stay true: versions are pinned; nothing is installed outside the target directory; a part
 # that fails ends the run. Node comes as a package of its own, because some suites ask for a newer one
@@ -11,7 +15,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 binary=$(realpath "$1")
 shift
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(probe typescript python inspector conformance)
+[[ ${#parts[@]} -gt 0 ]] || parts=(probe typescript python inspector conformance authorization oauth authlib remote)
 
 INTEROP_HOME=${INTEROP_HOME:-$(realpath "${CARGO_TARGET_DIR:-$here/../../target}")/interop}
 export INTEROP_HOME
@@ -64,7 +68,33 @@ part_conformance() {
   return "$code"
 }
 
+part_authorization() { (cd "$INTEROP_HOME" && node authorization.mjs); }
+
+# openid-client, oauth4webapi and the official TypeScript client.
+part_oauth() { (cd "$INTEROP_HOME" && node oauth.mjs); }
+
+part_authlib() {
+  install_python_packages
+  "$INTEROP_HOME/venv/bin/python" "$here/oauth.py"
+}
+
+part_remote() { (cd "$INTEROP_HOME" && node remote.mjs); }
+
+# The parts that want such a server, each kind in a shell of its own.
+with_server() {
+  local kind=$1 part chosen=()
+  shift
+  for part in "${parts[@]}"; do
+    if [[ " $* " == *" $part "* ]]; then chosen+=("$part"); fi
+  done
+  [[ ${#chosen[@]} -gt 0 ]] || return 0
+  (
+    # shellcheck source=ops/interop/server.sh
+    . "$here/server.sh" "$binary" "$kind"
+    for part in "${chosen[@]}"; do "part_$part"; done
+  )
+}
+
 install_node_packages
-# shellcheck source=ops/interop/server.sh
-. "$here/server.sh" "$binary"
-for part in "${parts[@]}"; do "part_$part"; done
+with_server outside probe typescript python inspector conformance
+with_server built-in authorization oauth authlib remote
