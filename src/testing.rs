@@ -337,14 +337,18 @@ impl TestApp {
             .create(&email, subject, account_type)
             .await
             .unwrap();
+        self.linked_too(made.account_id, subject, tenant).await
+    }
+
+    /// An account that exists, linked in one more tenant.
+    pub async fn linked_too(&self, account: AccountId, subject: &str, tenant: &str) -> Caller {
         let tuple = LinkTuple {
             issuer: ISSUER.to_owned(),
             tenant: tenant.to_owned(),
             provider: PROVIDER.to_owned(),
             subject: subject.to_owned(),
         };
-        let account = made.account_id;
-        let binding_ref = accounts.link(account, &tuple).await.unwrap();
+        let binding_ref = self.accounts().link(account, &tuple).await.unwrap();
         Caller {
             tuple,
             account: Some(account),

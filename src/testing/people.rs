@@ -1,9 +1,12 @@
 //! The way in for a test's first person.
 
+use helix_aggregates::text::Text;
 use secrecy::ExposeSecret;
 
 use super::TestApp;
-use crate::app::access::sign_in::{LinkReach, SignIn, SignInError};
+use crate::app::access::sign_in::{LinkReach, Origin, SignIn, SignInError};
+use crate::auth::oauth::throttle::Browser;
+use crate::auth::session;
 use crate::worker::cleanup::Cleanup;
 
 impl TestApp {
@@ -11,6 +14,25 @@ impl TestApp {
     pub async fn clean_up(&self) -> u64 {
         let core = self.servers[0].runs.core().clone();
         Cleanup::new(core).clean().await.unwrap()
+    }
+
+    /// Cookies of so many fresh sessions of one account, whose passphrase is checked once.
+    pub async fn sessions(&self, email: &str, passphrase: &str, count: usize) -> Vec<String> {
+        let sign_in = SignIn::new(self.servers[0].runs.core().clone());
+        let origin = Origin {
+            address: "127.0.0.1".to_owned(),
+            browser: Browser::Unknown,
+        };
+        let proved = sign_in.prove(email, passphrase.into(), &origin).await;
+        let proved = proved.unwrap();
+        let mut cookies = Vec::new();
+        for _ in 0..count {
+            let device = Text::parse("a browser").unwrap();
+            let started = sign_in.open(&proved, device).await.unwrap();
+            let name = session::name(&self.servers[0].base);
+            cookies.push(format!("{name}={}", started.token.expose_secret()));
+        }
+        cookies
     }
 
     /// The path of a fresh setup link, as `helix owner link` makes it.

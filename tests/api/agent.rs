@@ -20,5 +20,5 @@ mod questions;
 mod scopes;
 mod starts;
 mod streams;
-mod tokens;
+pub mod tokens;
 mod tools;

@@ -103,8 +103,8 @@ impl Issuer {
             (Some("attacker key"), _) => ec(&self.attacker),
             (Some("zeros"), _) => vec![0; 64],
             (Some(""), _) => Vec::new(),
-            (_, "HS256") => {
-                let key = hmac::Key::new(hmac::HMAC_SHA256, self.pem().as_bytes());
+            (form, "HS256") => {
+                let key = hmac::Key::new(hmac::HMAC_SHA256, &self.public_half(form));
                 hmac::sign(&key, message).as_ref().to_vec()
             }
             (_, "RS256") => {
@@ -121,7 +121,17 @@ impl Issuer {
         format!("{signed}.{}", encode(signature))
     }
 
-    /// The public half of `es-1` as text.
+    /// The public half of `es-1` in a form that a forger may take for the secret.
+    fn public_half(&self, form: Option<&str>) -> Vec<u8> {
+        let der: PublicKeyX509Der<'_> = self.es.public_key().as_der().expect("DER");
+        match form {
+            Some("DER") => der.as_ref().to_vec(),
+            Some("JWK") => ec_jwk(&self.es, "es-1", "P-256").to_string().into_bytes(),
+            _ => self.pem().into_bytes(),
+        }
+    }
+
+    /// The same as text.
     fn pem(&self) -> String {
         let der: PublicKeyX509Der<'_> = self.es.public_key().as_der().expect("DER");
         let body = STANDARD.encode(der.as_ref());

@@ -9,6 +9,7 @@
 
 mod access;
 mod agent;
+mod attacks;
 mod discovery;
 mod fixtures;
 mod harness;

@@ -10,5 +10,6 @@ mod late_commit;
 mod lost_lines;
 mod overload;
 mod readers;
+mod revocation;
 #[path = "../processes/harness/seed.rs"]
 mod seed;

@@ -1,8 +1,8 @@
 //! The workspace door over REST.
 
-mod apps;
+pub mod apps;
 mod briefs;
-mod client;
+pub mod client;
 mod decisions;
 mod doors;
 mod humans;

@@ -249,6 +249,11 @@ impl SignIn {
         device: Text<120>,
     ) -> Result<Started, SignInError> {
         let proved = self.prove(email, passphrase, origin).await?;
+        self.open(&proved, device).await
+    }
+
+    /// Starts a session of whoever has just shown the passphrase.
+    pub async fn open(&self, proved: &Proved, device: Text<120>) -> Result<Started, SignInError> {
         let stamp = self.core.clock.stamp();
         let stream = self.stream(proved.account, &proved.key).await?;
         let opened = self.new_session(proved.account, stream.lane, device, stamp)?;

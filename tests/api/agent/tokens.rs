@@ -12,7 +12,7 @@ use crate::raw;
 const CHALLENGE: &str = "Bearer resource_metadata=\"https://helix.example.org/.well-known/oauth-protected-resource\", error=\"invalid_token\", error_description=\"";
 
 /// A server that trusts the published keys of `issuer` and nothing else.
-async fn trusting(issuer: &Issuer) -> TestApp {
+pub async fn trusting(issuer: &Issuer) -> TestApp {
     TestApp::with(Setup {
         settings: vec![("public_url", "https://helix.example.org".to_owned())],
         environment: vec![

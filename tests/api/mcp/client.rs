@@ -9,8 +9,17 @@ pub const MCP: &str = "/mcp";
 
 /// A message to `/mcp`, with the headers clients of the contract send.
 pub fn message(client: &Client<'_>, body: impl Into<reqwest::Body>) -> RequestBuilder {
+    message_to(client, MCP, body)
+}
+
+/// The same to another door's tools.
+pub fn message_to(
+    client: &Client<'_>,
+    path: &str,
+    body: impl Into<reqwest::Body>,
+) -> RequestBuilder {
     client
-        .request(Method::POST, MCP)
+        .request(Method::POST, path)
         .header("Accept", "application/json, text/event-stream")
         .header("Content-Type", "application/json")
         .header("MCP-Protocol-Version", "2025-06-18")

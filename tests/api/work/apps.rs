@@ -36,7 +36,7 @@ async fn answered(
 }
 
 /// An app that somebody connected to a workspace.
-async fn connected<'a>(
+pub async fn connected<'a>(
     client: &OAuthApp<'a>,
     person: &mut Person<'a>,
     with: &[(&str, &str)],
