@@ -57,7 +57,7 @@ async fn csrf_of(browser: &Browser<'_>) -> String {
     field(&Answer::of(from_afar(page)).await.ok(200).text, "csrf")
 }
 
-fn signed_in<'a>(app: &'a TestApp, cookie: String) -> Browser<'a> {
+fn signed_in(app: &TestApp, cookie: String) -> Browser<'_> {
     let mut browser = Browser::new(app);
     browser.cookie = Some(cookie);
     browser
